@@ -1,0 +1,49 @@
+# Every target sets up its own virtual environment from nothing but Python and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+ARMIN_DATA ?= $(wildcard ../shared/data)
+export ARMIN_DATA
+# one thread per test worker: the workers share the cores
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+
+.PHONY: demo test test-slow lint types contract unit bench docs clean
+
+demo: $(READY)
+	@$(BIN)/armin demo
+
+test: lint types contract unit
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+contract: $(READY)
+	$(BIN)/lint-imports
+
+unit: $(READY)
+	$(PYTEST) -n 2 --dist loadfile -m "not slow" tests src
+
+test-slow: $(READY)
+	$(PYTEST) -n 2 --dist loadfile -m "slow" tests
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.engine
+
+docs: $(READY)
+	$(BIN)/python docs/build.py
+
+clean:
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# A stamp, so that the environment is made once and made again when the project file changes.
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("ARMIN needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,xgboost,gurobi,scip]" --group test
+	@touch $@

@@ -1,0 +1,232 @@
+"""What one person could do: the options of each feature, option 0 being "keep".
+
+Three cases, settled by the row:
+
+* **observed**: options are target values ("to 34,500").
+* **blank, shift**: options are amounts ("raise by 5,000"), legal only if every candidate stays in bounds.
+* **blank, reach**: options are targets for a value that is not known ("to at least 40,000").
+
+Numbers move on a *human grid*: multiples of 1, 2 or 5 times a power of ten, anchored at zero. The paper's
+grid, equal steps of a 99th of the range from the person's own value, is there for the experiments.
+
+>>> from armin.schema import Feature, Schema
+>>> schema = Schema((Feature("income", "integer", lower=10_000, upper=90_000),))
+>>> grid = build_grid(schema, np.array([34_371.0]), np.array([[34_371.0]]), max_options=10)
+>>> grid.moves[0].values[0].tolist()
+[34371.0, 10000.0, 20000.0, 40000.0, 50000.0, 60000.0, 70000.0, 80000.0, 90000.0]
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.errors import ParameterError
+from armin.schema import Feature, Schema
+
+__all__ = ["ActionGrid", "Grid", "Mode", "Move", "build_grid", "human_step"]
+
+FloatArray = NDArray[np.float64]
+Mode = Literal["observed", "shift", "reach"]
+Grid = Literal["human", "paper"]
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """The options of one feature for one person.
+
+    Attributes
+    ----------
+    position : the feature's place in the schema
+    mode : "observed", "shift" or "reach"
+    values : array of shape (1 or N, J) of codes; column 0 keeps the candidate
+    targets : array of shape (J,): the target code, or for "shift" the amount added; NaN for "keep"
+    """
+
+    position: int
+    mode: Mode
+    values: FloatArray
+    targets: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of options, with "keep"."""
+        return int(self.values.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class ActionGrid:
+    """All options of one person; features that cannot move are left out."""
+
+    moves: tuple[Move, ...]
+    schema: Schema
+
+    def apply(self, choice: tuple[int, ...], candidates: FloatArray) -> FloatArray:
+        """The candidates (N, D), as codes, after ``choice``."""
+        after = candidates.copy()
+        for move, j in zip(self.moves, choice, strict=True):
+            if j:
+                after[:, move.position] = move.values[:, j]
+        return after
+
+    def apply_to_others(self, choice: tuple[int, ...], rows: FloatArray) -> FloatArray:
+        """Other completions of the same person after ``choice``.
+
+        A shift that would leave the bounds stops at the bound, as it would in life.
+        """
+        after = rows.copy()
+        for move, j in zip(self.moves, choice, strict=True):
+            if j:
+                feature = self.schema.features[move.position]
+                before = rows[:, move.position]
+                after[:, move.position] = outcome(feature, move.mode, before, float(move.targets[j]))
+        return after
+
+
+def outcome(feature: Feature, mode: Mode, before: FloatArray, target: float) -> FloatArray:
+    """What codes ``before`` become.
+
+    Where a blank may only grow, a target means "at least"; where it may only fall, "at most".
+    """
+    if mode == "shift":
+        return np.clip(before + target, feature.low_code, feature.high_code)
+    if mode == "reach" and feature.direction == "increase":
+        return np.maximum(before, target)
+    if mode == "reach" and feature.direction == "decrease":
+        return np.minimum(before, target)
+    return np.full_like(before, target)
+
+
+def human_step(width: float, most: int) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that cuts ``width`` into fewer than ``most`` steps.
+
+    >>> human_step(80_000, 99), human_step(1.0, 99), human_step(7, 99)
+    (1000.0, 0.02, 0.1)
+    """
+    if width <= 0:
+        return 1.0
+    raw = width / max(1, most - 1)
+    power = math.floor(math.log10(raw) + 1e-12)
+    for mantissa in (1, 2, 5, 10):
+        step = mantissa * 10.0**power if power >= 0 else mantissa / 10.0**-power
+        if step >= raw * (1 - 1e-9):
+            return step
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+def build_grid(
+    schema: Schema,
+    row: FloatArray,
+    candidates: FloatArray,
+    *,
+    max_options: int = 100,
+    grid: Grid = "human",
+    frozen: frozenset[str] = frozenset(),
+) -> ActionGrid:
+    """The options of one person.
+
+    Parameters
+    ----------
+    schema : what may change
+    row : codes of the row (D,), NaN for blanks
+    candidates : codes of its completions (N, D)
+    max_options : at most this many options per feature, with "keep"
+    grid : "human" for round numbers, "paper" for equal steps from the person's value
+    frozen : names of features this person cannot change, on top of the schema's rules
+    """
+    if max_options < 2:
+        raise ParameterError(f"The 'max_options' parameter must be at least 2. Got {max_options} instead.")
+    if grid not in ("human", "paper"):
+        raise ParameterError(f"The 'grid' parameter must be 'human' or 'paper'. Got {grid!r} instead.")
+    moves = []
+    for position, feature in enumerate(schema.features):
+        if not feature.actionable or feature.name in frozen:
+            continue
+        blank = bool(np.isnan(row[position]))
+        if blank and feature.blank_mode == "freeze":
+            continue
+        before = candidates[:, position] if blank else row[position : position + 1]
+        mode: Mode = "observed" if not blank else "shift" if feature.blank_mode == "shift" else "reach"
+        targets = _targets(feature, mode, before, max_options, grid)
+        if targets.size:
+            values = np.stack([before, *(outcome(feature, mode, before, t) for t in targets)], axis=1)
+            moves.append(Move(position, mode, values, np.concatenate([[math.nan], targets])))
+    return ActionGrid(tuple(moves), schema)
+
+
+def _targets(feature: Feature, mode: Mode, before: FloatArray, max_options: int, grid: Grid) -> FloatArray:
+    low, high = feature.low_code, feature.high_code
+    if mode == "shift":
+        # legal only if every candidate stays inside its bounds
+        low, high = low - float(before.min()), high - float(before.max())
+        current = 0.0
+    else:
+        current = float(before[0]) if mode == "observed" else math.nan
+    if feature.is_number:
+        targets = _number_targets(feature, low, high, current, max_options, grid, relative=mode == "shift")
+    else:
+        targets = np.arange(math.ceil(low), math.floor(high) + 1, dtype=np.float64)
+        targets = targets[targets != current]
+    if mode != "reach":
+        if feature.direction == "increase":
+            targets = targets[targets > current]
+        elif feature.direction == "decrease":
+            targets = targets[targets < current]
+    else:
+        # a target that moves no candidate is not an option
+        targets = np.array([t for t in targets if np.any(outcome(feature, mode, before, t) != before)])
+    return _thin(targets, max_options - 1)
+
+
+def _number_targets(
+    feature: Feature, low: float, high: float, current: float, max_options: int, grid: Grid, *, relative: bool
+) -> FloatArray:
+    width = feature.high_code - feature.low_code
+    whole = feature.kind == "integer"
+    if grid == "paper":
+        step = feature.step or (max(1.0, math.ceil(width / 99)) if whole else width / 99)
+        origin = feature.low_code if math.isnan(current) else current
+    else:
+        step, origin = _human(feature, width, max_options), 0.0
+    first, last = math.ceil((low - origin) / step - 1e-9), math.floor((high - origin) / step + 1e-9)
+    count = np.arange(first, last + 1, dtype=np.float64)
+    targets = np.clip(_multiples(count, step) + origin, low, high)
+    if whole:
+        targets = np.round(targets)
+    if math.isnan(current):
+        return targets
+    # nobody would call less than half a step a change
+    smallest = 0.5 * step if grid == "human" and not relative else 1e-9 * step
+    return targets[np.abs(targets - current) >= smallest]
+
+
+def _human(feature: Feature, width: float, max_options: int) -> float:
+    most = max_options - 1
+    if feature.step is None:
+        step = human_step(width, most)
+        return max(1.0, step) if feature.kind == "integer" else step
+    factor = 1.0
+    while width / (feature.step * factor) > most - 1:
+        factor = human_step(factor * 1.5, 2)
+    return feature.step * factor
+
+
+def _multiples(count: FloatArray, step: float) -> FloatArray:
+    """``count * step`` without the rounding dirt: 3 * 0.1 is 0.3."""
+    if step < 1:
+        inverse = 1.0 / step
+        if abs(inverse - round(inverse)) < 1e-9 * inverse:
+            return count / round(inverse)
+    return count * step
+
+
+def _thin(targets: FloatArray, most: int) -> FloatArray:
+    """At most ``most`` targets, evenly over the range, both ends kept."""
+    if targets.size <= most:
+        return targets
+    keep = np.unique(np.linspace(0, targets.size - 1, most).round().astype(np.intp))
+    return targets[keep]

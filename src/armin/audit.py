@@ -1,0 +1,66 @@
+"""The last check: an action against its schema, in the user's own units, by code that shares nothing with the grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.errors import AuditError
+from armin.schema import Feature, Schema
+
+__all__ = ["check_action"]
+
+
+def check_action(
+    schema: Schema,
+    row: NDArray[np.float64],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    *,
+    max_changes: int | None,
+    locked: Collection[str] = (),
+) -> None:
+    """Refuse an action that breaks a rule for any candidate.
+
+    Parameters
+    ----------
+    schema : the rules
+    row : codes of the row (D,), NaN for blanks
+    before, after : codes of the candidates (N, D) before and after the action
+    max_changes : how many features may change
+    locked : features that may not change, on top of the schema
+
+    Raises
+    ------
+    AuditError
+        With the feature, the rule and the values.
+    """
+    changed = [i for i in range(len(schema)) if np.any(before[:, i] != after[:, i])]
+    if max_changes is not None and len(changed) > max_changes:
+        names = ", ".join(schema.names[i] for i in changed)
+        raise AuditError(f"At most {max_changes} features may change; the action changes {names}.")
+    for i in changed:
+        feature = schema.features[i]
+        if feature.name in locked:
+            raise AuditError(f"{feature.name!r} is locked, but the action changes it.")
+        _check_feature(feature, before[:, i], after[:, i])
+        if math.isnan(row[i]) and feature.blank_mode == "freeze":
+            raise AuditError(f"The blank {feature.name!r} is frozen, but the action changes it.")
+
+
+def _check_feature(feature: Feature, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
+    if feature.direction == "fixed":
+        raise AuditError(f"{feature.name!r} is immutable, but the action changes it.")
+    moved = after - before
+    if feature.direction == "increase" and np.any(moved < 0):
+        raise AuditError(f"{feature.name!r} may only increase, but the action lowers it by {-moved.min():g}.")
+    if feature.direction == "decrease" and np.any(moved > 0):
+        raise AuditError(f"{feature.name!r} may only decrease, but the action raises it by {moved.max():g}.")
+    for code in np.unique(after):
+        # a round trip through the user's value: legal kind, bounds, category
+        value = feature.value(float(code))
+        if feature.code(value) != code:
+            raise AuditError(f"{feature.name!r} cannot hold {code:g} exactly.")

@@ -1,0 +1,59 @@
+"""Every error ARMIN raises on purpose.
+
+Each is an :class:`ArminError` and also the builtin that fits, so ``except ValueError`` works too.
+A message says what was wrong, the rule, the value received, and what to do next.
+
+>>> from armin.errors import ArminError, DataError
+>>> issubclass(DataError, ArminError) and issubclass(DataError, ValueError)
+True
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArminError",
+    "AuditError",
+    "DataError",
+    "MissingDependencyError",
+    "ModelError",
+    "NotFittedError",
+    "ParameterError",
+    "SchemaError",
+    "SolverError",
+]
+
+
+class ArminError(Exception):
+    """Base of all errors that ARMIN raises on purpose."""
+
+
+class ParameterError(ArminError, ValueError):
+    """A constructor or function argument breaks its rule."""
+
+
+class SchemaError(ArminError, ValueError):
+    """A schema contradicts itself, or a column cannot be described."""
+
+
+class DataError(ArminError, ValueError):
+    """A row or frame does not fit its schema."""
+
+
+class ModelError(ArminError, TypeError):
+    """A model cannot be read exactly."""
+
+
+class NotFittedError(ArminError, ValueError, AttributeError):
+    """An object is used before ``fit``."""
+
+
+class SolverError(ArminError, RuntimeError):
+    """A solver failed, or was asked for something that it cannot do."""
+
+
+class MissingDependencyError(ArminError, ImportError):
+    """An optional library is needed and not installed."""
+
+
+class AuditError(ArminError, RuntimeError):
+    """A result did not survive the final check with the user's own model."""

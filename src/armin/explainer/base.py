@@ -1,0 +1,356 @@
+"""What the three methods share: fit once, then row by row sample, state, solve, judge, answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from armin.actions import Grid, build_grid
+from armin.build import Case, build_case
+from armin.costs import Cost, as_cost
+from armin.errors import ArminError, AuditError, DataError, NotFittedError, ParameterError
+from armin.explainer.answer import Sample, make_recourse
+from armin.impute import Sampler, as_sampler
+from armin.impute.base import Draws
+from armin.impute.condition import sample_conditioned
+from armin.models.encoding import Oracle, read_classifier
+from armin.problem import Problem, Solution, required_weight
+from armin.recourse import Failure, Recourse, RecoursePath, Recourses
+from armin.schema import Rows, Schema
+from armin.solve import solve
+from armin.solve.path import PathPoint, solve_path
+
+__all__ = ["Explainer", "check_whole"]
+
+FloatArray = NDArray[np.float64]
+Solver = Callable[[Problem], Solution]
+
+MOST_REPAIRS = 50
+"""How often an action that the user's own model refuses is replaced by the next best before giving up."""
+
+
+class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The grammar of all methods; see :class:`armin.ARMIN` for the parameters."""
+
+    def __init__(
+        self,
+        classifier: Any,
+        schema: Schema,
+        *,
+        desired: Any,
+        threshold: float | None = None,
+        cost: str | Cost | Callable[..., float] = "tlps",
+        sampler: str | Sampler | Callable[..., Any] = "chained",
+        n_samples: int = 100,
+        max_changes: int | None = 4,
+        max_options: int = 100,
+        grid: Grid = "human",
+        condition_on_decision: bool = True,
+        method: str = "auto",
+        solver: Literal["highs", "gurobi", "scip"] = "highs",
+        time_limit: float | None = 60.0,
+        n_fresh: int = 1000,
+        random_state: int | None = 0,
+    ) -> None:
+        self.classifier = classifier
+        self.schema = schema
+        self.desired = desired
+        self.threshold = threshold
+        self.cost = cost
+        self.sampler = sampler
+        self.n_samples = n_samples
+        self.max_changes = max_changes
+        self.max_options = max_options
+        self.grid = grid
+        self.condition_on_decision = condition_on_decision
+        self.method = method
+        self.solver = solver
+        self.time_limit = time_limit
+        self.n_fresh = n_fresh
+        self.random_state = random_state
+
+    @property
+    def _asked(self) -> float:
+        """The share of completions that must be accepted."""
+        return 1.0
+
+    @property
+    def _stated(self) -> float | None:
+        """The confidence that the answer may state."""
+        return self._asked
+
+    def fit(self, X: pd.DataFrame | NDArray[Any], y: object = None) -> Self:
+        """Learn costs and completions from training data.
+
+        Parameters
+        ----------
+        X : the training data, without labels; blanks are fine
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        frame = self.schema.frame(X)
+        codes = self.schema.encode(frame, clip=True)
+        like = frame.iloc[:0] if isinstance(X, pd.DataFrame) else None
+        self.oracle_ = Oracle(self.classifier, self.schema, like, self.desired, self.threshold)
+        self.read_ = read_classifier(self.oracle_, blackbox=self.method == "blackbox")
+        self.cost_ = as_cost(self.cost).fit(codes, self.schema)
+        self.sampler_ = as_sampler(self.sampler).fit(codes, self.schema)
+        self.n_features_in_ = len(self.schema)
+        self.feature_names_in_ = np.array(self.schema.names, dtype=object)
+        return self
+
+    def explain(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Recourse:
+        """What one person should change.
+
+        Parameters
+        ----------
+        row : one row, as a dict, Series, one-row DataFrame or array; NaN, None, ``pd.NA`` and "" are blanks
+        locked : features that this person cannot change, on top of the schema
+
+        Returns
+        -------
+        Recourse
+        """
+        codes = self._one_row(row, locked)
+        start = time.perf_counter()
+        sample, fresh = self._samples(codes)
+        sampled = time.perf_counter()
+        case = self._case(codes, sample.draws, locked)
+        built = time.perf_counter()
+        solution, accepted = self._judged(case, case.problem, self._solve)
+        steps = {
+            "sampling": sampled - start,
+            "building": built - sampled,
+            "solving": time.perf_counter() - built,
+        }
+        return self._answer(case, solution, accepted, sample, fresh, self._stated, locked, steps)
+
+    def explain_many(
+        self, frame: pd.DataFrame, *, locked: Collection[str] = (), n_jobs: int | None = None, progress: bool = False
+    ) -> Recourses:
+        """What many people should change, in their order. One row that fails does not lose the others.
+
+        Parameters
+        ----------
+        frame : the rows
+        locked : features that none of them can change
+        n_jobs : how many rows at once, as in joblib; the answers do not depend on it
+        progress : whether to show a progress bar
+
+        Returns
+        -------
+        Recourses
+        """
+        from joblib import Parallel, delayed
+
+        self._check_fitted()
+        table = self.schema.frame(frame)
+        rows = [table.iloc[[i]] for i in range(len(table))]
+        tasks = (delayed(_explain_one)(self, row, tuple(locked)) for row in rows)
+        answers = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+        if progress:
+            from rich.progress import track
+
+            answers = track(answers, description="Explaining", total=len(rows), transient=True)
+        return Recourses(tuple(answers), tuple(table.index))
+
+    def path(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> RecoursePath:
+        """The cheapest action for every confidence: where more certainty starts to cost more.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+
+        Returns
+        -------
+        RecoursePath
+        """
+        codes = self._one_row(row, locked)
+        sample, fresh = self._samples(codes)
+        case = self._case(codes, sample.draws, locked)
+        found = solve_path(case.problem, self._solving, solver=self.solver, time_limit=self.time_limit)
+        points: list[Recourse] = []
+        for point in found:
+            solution, accepted = self._judged(case, case.problem.demanding(point.weight), _replay(point, self._solve))
+            if solution.choice is not None:
+                share = float(case.problem.weights[accepted].sum() / case.problem.weights.sum())
+                points.append(self._answer(case, solution, accepted, sample, fresh, share, locked, {}))
+        return RecoursePath(tuple(_increasing(points)), self._asked)
+
+    @property
+    def _solving(self) -> str:
+        """The method for ``solve``: a black box is a kind of model, not a way to solve."""
+        return "auto" if self.method == "blackbox" else self.method
+
+    def _solve(self, problem: Problem) -> Solution:
+        return solve(problem, self._solving, solver=self.solver, time_limit=self.time_limit)
+
+    def _candidates(self, codes: FloatArray, rng: np.random.Generator) -> Sample:
+        """The completions to optimise over."""
+        return self._draw(codes, self.n_samples, rng)
+
+    def _one_row(self, row: Rows | pd.Series[Any], locked: Collection[str]) -> FloatArray:
+        self._check_fitted()
+        if isinstance(locked, str):
+            raise ParameterError(f"'locked' must be a list of column names. Got the text {locked!r} instead.")
+        for name in locked:
+            self.schema.position(name)
+        codes = self.schema.encode(row)
+        if codes.shape[0] != 1:
+            raise DataError(f"explain takes one row. Got {codes.shape[0]} instead; use explain_many(frame).")
+        if np.isnan(codes).all():
+            raise DataError(
+                "The row is all blanks, so there is nobody to advise. Give at least one value; the others may be blank."
+            )
+        one: FloatArray = codes[0]
+        return one
+
+    def _streams(self, codes: FloatArray) -> tuple[np.random.Generator, np.random.Generator]:
+        """Two generators that depend on the seed and the row only, so that order and jobs do not matter."""
+        if self.random_state is None:
+            first, second = np.random.SeedSequence().spawn(2)
+        else:
+            clean = np.where(np.isnan(codes), np.nan, codes + 0.0)
+            words = np.frombuffer(clean.tobytes(), dtype=np.uint32).tolist()
+            first, second = np.random.SeedSequence([int(self.random_state) % 2**32, *words]).spawn(2)
+        return np.random.default_rng(first), np.random.default_rng(second)
+
+    def _samples(self, codes: FloatArray) -> tuple[Sample, Sample | None]:
+        """The completions to optimise over, and fresh ones to judge by."""
+        if not np.isnan(codes).any():
+            return Sample(Draws.equal(codes[None, :].copy())), None
+        first, second = self._streams(codes)
+        return self._candidates(codes, first), self._draw(codes, self.n_fresh, second) if self.n_fresh else None
+
+    def _draw(self, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:
+        if not self.condition_on_decision:
+            return Sample(self.sampler_.sample(codes, n, rng))
+        found = sample_conditioned(self.sampler_, codes, n, rng, self.oracle_.accepts)
+        if found.conditioned:
+            return Sample(found.draws, found.rate)
+        note = (
+            f"Of {found.n_drawn:,} plausible completions the model rejects almost none, although the decision is taken "
+            "to be negative: all were kept. Check that the row and the model are those of the decision."
+        )
+        return Sample(found.draws, found.rate, (note,))
+
+    def _case(self, codes: FloatArray, draws: Draws, locked: Collection[str]) -> Case:
+        grid = build_grid(
+            self.schema, codes, draws.values, max_options=self.max_options, grid=self.grid, frozen=frozenset(locked)
+        )
+        required = required_weight(self._asked, float(draws.weights.sum()))
+        return build_case(codes, draws.values, draws.weights, grid, self.read_, self.cost_, required, self.max_changes)
+
+    def _judged(self, case: Case, problem: Problem, solver: Solver) -> tuple[Solution, NDArray[np.bool_]]:
+        """Solve, and let the user's own model judge; an action that it refuses is replaced by the next best."""
+        spent = 0.0
+        for _ in range(MOST_REPAIRS):
+            solution = solver(problem)
+            spent += solution.seconds
+            if solution.choice is None:
+                return replace(solution, seconds=spent), np.zeros(problem.n_candidates, dtype=bool)
+            accepted = self.oracle_.accepts(case.grid.apply(solution.choice, case.candidates))
+            if problem.enough(float(problem.weights[accepted].sum())):
+                return replace(solution, seconds=spent), accepted
+            problem = problem.excluding(solution.choice)
+        raise AuditError(
+            f"The classifier refused {MOST_REPAIRS} actions in a row that it accepts when read as arrays. "
+            "Please report this with the model; method='blackbox' asks the classifier itself."
+        )
+
+    def _answer(
+        self,
+        case: Case,
+        solution: Solution,
+        accepted: NDArray[np.bool_],
+        sample: Sample,
+        fresh: Sample | None,
+        confidence: float | None,
+        locked: Collection[str],
+        steps: dict[str, float],
+    ) -> Recourse:
+        return make_recourse(
+            type(self).__name__, self.oracle_, case, solution, accepted, sample, fresh,
+            confidence=confidence, locked=locked, steps=steps,
+        )  # fmt: skip
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "oracle_"):
+            name = type(self).__name__
+            raise NotFittedError(f"This {name} is not fitted. Call fit(X_train) with the training data first.")
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        if not isinstance(self.schema, Schema):
+            raise ParameterError(
+                f"The 'schema' parameter of {name} must be a Schema. Got {type(self.schema).__name__} instead. "
+                "Make one with armin.Schema.infer(X_train)."
+            )
+        if not self.schema.actionable:
+            raise ParameterError(
+                f"Every feature of the schema is immutable, so {name} has nothing to suggest. "
+                "Allow at least one feature to change."
+            )
+        check_whole(name, "n_samples", self.n_samples, 1)
+        check_whole(name, "max_options", self.max_options, 2)
+        check_whole(name, "n_fresh", self.n_fresh, 0)
+        if self.max_changes is not None:
+            check_whole(name, "max_changes", self.max_changes, 1)
+        if self.random_state is not None:
+            check_whole(name, "random_state", self.random_state, 0)
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ParameterError(
+                f"The 'time_limit' parameter of {name} must be a positive number of seconds, or None. "
+                f"Got {self.time_limit!r} instead."
+            )
+
+
+def check_whole(owner: str, what: str, value: object, least: int) -> None:
+    """Refuse what is not a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ParameterError(
+            f"The '{what}' parameter of {owner} must be a whole number of at least {least}. Got {value!r} instead."
+        )
+
+
+def _explain_one(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -> Recourse | Failure:
+    try:
+        return explainer.explain(row, locked=locked)
+    except ArminError as error:
+        return Failure(row.index[0], error)
+
+
+def _replay(point: PathPoint, then: Solver) -> Solver:
+    """Answer the first call with the point's own solution, and later ones by solving."""
+    first = [point.solution]
+    return lambda problem: first.pop() if first else then(problem)
+
+
+def _increasing(points: list[Recourse]) -> list[Recourse]:
+    """Only the points that buy more confidence for more cost."""
+    kept: list[Recourse] = []
+    for point in points:
+        while kept and _cost(point) <= _cost(kept[-1]):
+            kept.pop()
+        if not kept or _share(point) > _share(kept[-1]):
+            kept.append(point)
+    return kept
+
+
+def _cost(point: Recourse) -> float:
+    return float("inf") if point.cost is None else point.cost
+
+
+def _share(point: Recourse) -> float:
+    return 0.0 if point.validity is None else point.validity.share

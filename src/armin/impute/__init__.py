@@ -1,0 +1,33 @@
+"""From a row with blanks to its completions.
+
+Samplers draw many completions of one row: :class:`ChainedEquations`, :class:`NearestDonors`, :class:`Marginal`,
+:class:`Uniform` and :class:`FromCallable`. Imputers fill in one: :class:`MeanImputer`, :class:`KNearestImputer` and
+:class:`MICEImputer`. :func:`sample_conditioned` keeps the completions that agree with a known decision.
+"""
+
+from armin.impute.base import Draws, Imputer, Sampler
+from armin.impute.chained import ChainedEquations
+from armin.impute.choose import as_imputer, as_sampler
+from armin.impute.condition import Conditioned, sample_conditioned
+from armin.impute.custom import FromCallable
+from armin.impute.donors import NearestDonors
+from armin.impute.simple import Marginal, Uniform
+from armin.impute.single import KNearestImputer, MeanImputer, MICEImputer
+
+__all__ = [
+    "ChainedEquations",
+    "Conditioned",
+    "Draws",
+    "FromCallable",
+    "Imputer",
+    "KNearestImputer",
+    "MICEImputer",
+    "Marginal",
+    "MeanImputer",
+    "NearestDonors",
+    "Sampler",
+    "Uniform",
+    "as_imputer",
+    "as_sampler",
+    "sample_conditioned",
+]

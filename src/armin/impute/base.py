@@ -1,0 +1,198 @@
+"""What a sampler is: many legal completions of one row; and an imputer: one.
+
+A row is a vector of codes (see :class:`armin.schema.Feature`) in which NaN is a blank. Two small
+base classes keep the promises that do not depend on the method: observed values are returned
+exactly, rows without blanks are copied, use before ``fit`` is refused, and the same generator
+gives the same draws.
+
+>>> import numpy as np
+>>> from armin.schema import Feature, Schema
+>>> schema = Schema((Feature("a", "integer", lower=0, upper=3), Feature("b", "binary", categories=("n", "y"))))
+>>> from armin.impute import Marginal
+>>> sampler = Marginal().fit(np.array([[1.0, 0.0], [3.0, 1.0]]), schema)
+>>> sampler.sample(np.array([2.0, np.nan]), 4, np.random.default_rng(0)).values[:, 0]
+array([2., 2., 2., 2.])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from armin.errors import DataError, NotFittedError, ParameterError
+from armin.impute.legal import check_codes
+from armin.schema import Schema
+
+__all__ = ["BaseImputer", "BaseSampler", "Draws", "Imputer", "Sampler", "check_count"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Completions of one row.
+
+    Attributes
+    ----------
+    values : codes (n, D), no NaN; the observed values are the row's own
+    weights : positive numbers (n,)
+
+    Examples
+    --------
+    >>> Draws.equal(np.array([[1.0, 2.0], [1.0, 3.0]])).weights
+    array([1., 1.])
+    """
+
+    values: FloatArray
+    weights: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.weights.shape != self.values.shape[:1]:
+            raise DataError(
+                "Draws need values (n, D) and weights (n,). "
+                f"Got shapes {self.values.shape} and {self.weights.shape} instead."
+            )
+        if np.isnan(self.values).any():
+            raise DataError("Draws must not hold a blank. Got NaN; every blank of the row must be filled.")
+        if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
+            raise DataError("The weights of draws must be positive and finite. Leave out draws of weight 0.")
+
+    @classmethod
+    def equal(cls, values: FloatArray) -> Draws:
+        """Draws of weight 1."""
+        return cls(values, np.ones(values.shape[0]))
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """Draws completions of one row.
+
+    >>> from armin.impute import Uniform
+    >>> isinstance(Uniform(), Sampler)
+    True
+    """
+
+    def fit(self, X: FloatArray, schema: Schema) -> Self:
+        """Learn from codes ``X`` (n, D), in which NaN is a blank."""
+
+    def sample(self, row: FloatArray, n: int, rng: np.random.Generator) -> Draws:
+        """``n`` completions of ``row`` (D,), the same for the same state of ``rng``."""
+
+
+@runtime_checkable
+class Imputer(Protocol):
+    """Fills the blanks of one row with one value each.
+
+    >>> from armin.impute import MeanImputer
+    >>> isinstance(MeanImputer(), Imputer)
+    True
+    """
+
+    def fit(self, X: FloatArray, schema: Schema) -> Self:
+        """Learn from codes ``X`` (n, D), in which NaN is a blank."""
+
+    def impute(self, row: FloatArray) -> FloatArray:
+        """``row`` (D,) with legal codes in place of its blanks."""
+
+
+class _Fitted(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Knows its schema once it is fitted, and checks what it is given."""
+
+    schema_: Schema
+
+    def fit(self, X: ArrayLike, schema: Schema) -> Self:
+        """Learn from codes ``X`` (n, D), in which NaN is a blank; at least one row."""
+        if not isinstance(schema, Schema):
+            raise ParameterError(f"'schema' must be a Schema. Got {type(schema).__name__} instead.")
+        matrix = np.array(X, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[1] != len(schema) or matrix.shape[0] == 0:
+            raise DataError(
+                f"Training codes must have shape (n, {len(schema)}) with n >= 1. Got {matrix.shape} instead. "
+                "Encode the data with schema.encode(frame)."
+            )
+        matrix = check_codes(schema, matrix)
+        self._fit(matrix, schema)
+        self.schema_ = schema
+        return self
+
+    def _fit(self, X: FloatArray, schema: Schema) -> None:
+        raise NotImplementedError
+
+    def _checked_row(self, row: ArrayLike) -> FloatArray:
+        if not hasattr(self, "schema_"):
+            name = type(self).__name__
+            raise NotFittedError(f"This {name} is not fitted. Call {name}(...).fit(codes, schema) first.")
+        codes = np.array(row, dtype=np.float64)
+        if codes.shape != (len(self.schema_),):
+            raise DataError(f"A row must have shape ({len(self.schema_)},). Got {codes.shape} instead.")
+        check_codes(self.schema_, codes[None, :])
+        return codes
+
+
+class BaseSampler(_Fitted):
+    """A sampler, but for ``_fit`` and ``_draw``."""
+
+    def sample(self, row: ArrayLike, n: int, rng: np.random.Generator) -> Draws:
+        """``n`` completions of ``row`` (D,).
+
+        Parameters
+        ----------
+        row : codes (D,), NaN for blanks
+        n : how many
+        rng : the source of randomness; the same state gives the same draws
+
+        Returns
+        -------
+        Draws
+        """
+        codes = self._checked_row(row)
+        check_count("n", n)
+        if not isinstance(rng, np.random.Generator):
+            raise ParameterError(
+                f"'rng' must be a numpy Generator. Got {type(rng).__name__} instead; write np.random.default_rng(seed)."
+            )
+        values = np.repeat(codes[None, :], n, axis=0)
+        blanks = np.flatnonzero(np.isnan(codes))
+        if blanks.size:
+            values[:, blanks] = self._draw(codes, blanks, n, rng)
+        return Draws.equal(values)
+
+    def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+        """Legal codes (n, len(blanks)) for the blanks of ``row``."""
+        raise NotImplementedError
+
+
+class BaseImputer(_Fitted):
+    """An imputer, but for ``_fit`` and ``_fill``."""
+
+    def impute(self, row: ArrayLike) -> FloatArray:
+        """``row`` (D,) with one legal code in place of each blank."""
+        codes = self._checked_row(row)
+        blanks = np.flatnonzero(np.isnan(codes))
+        if blanks.size:
+            codes[blanks] = self._fill(codes, blanks)
+        return codes
+
+    def _fill(self, row: FloatArray, blanks: IntArray) -> FloatArray:
+        """Legal codes (len(blanks),) for the blanks of ``row``."""
+        raise NotImplementedError
+
+
+def check_count(name: str, value: object, least: int = 1) -> int:
+    """A whole number of at least ``least``, or a refusal.
+
+    >>> check_count("k", 5)
+    5
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ParameterError(f"'{name}' must be a whole number of at least {least}. Got {value!r} instead.")
+    return int(value)

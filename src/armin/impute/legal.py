@@ -1,0 +1,81 @@
+"""What a legal code is, and the nearest one to a number."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.errors import DataError
+from armin.schema import Feature, Schema
+
+__all__ = ["check_codes", "middle", "nearest_legal", "uniform"]
+
+FloatArray = NDArray[np.float64]
+
+_SLACK = 1e-12  # what Feature.code forgives at a bound
+
+
+def check_codes(schema: Schema, codes: FloatArray) -> FloatArray:
+    """Codes (n, D), refused unless each is legal or NaN; numbers a rounding error outside their bounds are moved in.
+
+    >>> schema = Schema((Feature("a", "binary", categories=("no", "yes")),))
+    >>> check_codes(schema, np.array([[1.0], [np.nan]])).tolist()
+    [[1.0], [nan]]
+    """
+    low = np.array([f.low_code for f in schema])
+    high = np.array([f.high_code for f in schema])
+    number = np.array([f.is_number for f in schema])
+    whole = np.array([f.kind != "continuous" for f in schema])
+    slack = np.where(number, _SLACK * np.maximum(1.0, np.abs(codes)), 0.0)
+    # a comparison with NaN is False, so a blank is never bad
+    bad = np.isinf(codes) | (codes < low - slack) | (codes > high + slack)
+    bad |= whole & ((codes < np.rint(codes)) | (codes > np.rint(codes)))
+    if bad.any():
+        n, d = np.argwhere(bad)[0]
+        raise DataError(
+            f"The codes of {schema[int(d)].name!r} must be{' whole,' if whole[d] else ''} in "
+            f"[{low[d]:g}, {high[d]:g}], or NaN. Got {codes[n, d]:g} instead. Encode the data with schema.encode, which checks it."
+        )
+    return np.clip(codes, low, high)
+
+
+def nearest_legal(feature: Feature, numbers: FloatArray) -> FloatArray:
+    """The legal codes nearest to ``numbers``.
+
+    >>> nearest_legal(Feature("a", "integer", lower=0, upper=9), np.array([-3.0, 2.6, 11.0]))
+    array([0., 3., 9.])
+    """
+    whole = numbers if feature.kind == "continuous" else np.round(numbers)
+    return np.clip(whole, feature.low_code, feature.high_code) + 0.0  # no negative zero
+
+
+def uniform(feature: Feature, n: int, rng: np.random.Generator) -> FloatArray:
+    """``n`` codes, uniform over the domain of ``feature``.
+
+    >>> set(uniform(Feature("a", "integer", lower=1, upper=2), 50, np.random.default_rng(0)).tolist())
+    {1.0, 2.0}
+    """
+    low, high = feature.low_code, feature.high_code
+    if feature.kind == "continuous":
+        return np.clip(low + (high - low) * rng.random(n), low, high)
+    return np.clip(np.floor(low + (high - low + 1.0) * rng.random(n)), low, high)
+
+
+def middle(feature: Feature, codes: FloatArray) -> float:
+    """The legal code in the middle: mean of a number, median of an ordinal, mode of a category.
+
+    The smaller of two equally frequent categories wins. Without codes, the middle of the domain.
+
+    >>> middle(Feature("a", "categorical", categories=("x", "y", "z")), np.array([0.0, 2.0, 2.0]))
+    2.0
+    """
+    if codes.size == 0:
+        numbers = feature.is_number or feature.kind == "ordinal"
+        centre = feature.low_code + (feature.high_code - feature.low_code) / 2 if numbers else 0.0
+    elif feature.is_number:
+        centre = float(codes.mean())
+    elif feature.kind == "ordinal":
+        centre = float(np.median(codes))
+    else:
+        centre = float(np.argmax(np.bincount(codes.astype(np.intp))))
+    return float(nearest_legal(feature, np.array([centre]))[0])

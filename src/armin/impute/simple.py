@@ -1,0 +1,64 @@
+"""Samplers that ignore the observed values: the yardsticks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from armin.impute.base import BaseSampler, FloatArray, IntArray
+from armin.impute.legal import uniform
+from armin.schema import Schema
+
+__all__ = ["Marginal", "Uniform"]
+
+
+class Uniform(BaseSampler):
+    """Every legal value is equally likely.
+
+    Examples
+    --------
+    >>> from armin.schema import Feature, Schema
+    >>> schema = Schema((Feature("age", "integer", lower=18, upper=20),))
+    >>> sampler = Uniform().fit(np.array([[18.0]]), schema)
+    >>> np.unique(sampler.sample(np.array([np.nan]), 100, np.random.default_rng(0)).values)
+    array([18., 19., 20.])
+    """
+
+    def _fit(self, X: FloatArray, schema: Schema) -> None:
+        pass
+
+    def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return np.stack([uniform(self.schema_[int(d)], n, rng) for d in blanks], axis=1)
+
+
+class Marginal(BaseSampler):
+    """Each blank is drawn from the values that its own column held in training, whatever the rest of the row says.
+
+    A column that held none is drawn uniformly over its domain.
+
+    Attributes
+    ----------
+    observed_ : for each column, its training codes
+
+    Examples
+    --------
+    >>> from armin.schema import Feature, Schema
+    >>> schema = Schema((Feature("age", "integer", lower=18, upper=20),))
+    >>> sampler = Marginal().fit(np.array([[18.0], [20.0], [np.nan]]), schema)
+    >>> np.unique(sampler.sample(np.array([np.nan]), 100, np.random.default_rng(0)).values)
+    array([18., 20.])
+    """
+
+    observed_: tuple[FloatArray, ...]
+
+    def _fit(self, X: FloatArray, schema: Schema) -> None:
+        self.observed_ = tuple(column[~np.isnan(column)] for column in X.T)
+
+    def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return np.stack([self.column(int(d), n, rng) for d in blanks], axis=1)
+
+    def column(self, d: int, n: int, rng: np.random.Generator) -> FloatArray:
+        """``n`` draws of column ``d``."""
+        values = self.observed_[d]
+        if values.size == 0:
+            return uniform(self.schema_[d], n, rng)
+        return values[rng.integers(0, values.size, n)]

@@ -1,0 +1,24 @@
+"""Classifiers as plain arrays: the kinds, and the readers that turn fitted estimators into them."""
+
+from __future__ import annotations
+
+from armin.models.decide import Target
+from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork, TreeEnsemble
+from armin.models.read import Reader, read_black_box, read_model, register_reader, supported_models
+
+__all__ = [
+    "Above",
+    "Among",
+    "BlackBox",
+    "Decision",
+    "LinearModel",
+    "Model",
+    "Reader",
+    "ReluNetwork",
+    "Target",
+    "TreeEnsemble",
+    "read_black_box",
+    "read_model",
+    "register_reader",
+    "supported_models",
+]

@@ -1,0 +1,179 @@
+"""A whole classifier, raw columns in, decision out: the user's own, and the same one as tables.
+
+:class:`Oracle` asks the user's estimator through its public methods and is the judge of everything.
+:func:`read_classifier` splits a pipeline into the part that works column by column, which is run
+as it is, and the final model, which is read into plain arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from armin.errors import DataError, ModelError
+from armin.models.kinds import BlackBox, BoolArray, FloatArray, IntArray, LinearModel, Model, ReluNetwork
+from armin.models.decide import find_target
+from armin.models.read import read_model
+from armin.models.tracing import UntraceableError, trace
+from armin.schema import Schema
+
+__all__ = ["Oracle", "ReadClassifier", "read_classifier"]
+
+
+class Oracle:
+    """The user's estimator, asked about codes.
+
+    Parameters
+    ----------
+    estimator : a fitted classifier, or a pipeline that ends in one
+    schema : the raw columns
+    like : a frame (rows do not matter) with the column types the estimator was trained on, or None
+    desired : the label or labels that count as accepted
+    threshold : accepted when the probability of the desired labels is at least this; None for ``predict``
+    """
+
+    def __init__(
+        self, estimator: Any, schema: Schema, like: pd.DataFrame | None, desired: Any, threshold: float | None = None
+    ) -> None:
+        self.estimator = estimator
+        self.schema = schema
+        self.like = like
+        self.threshold = threshold
+        self.target = find_target(estimator, desired, threshold)
+        names = getattr(estimator, "feature_names_in_", None)
+        self.names = None if names is None else [str(n) for n in names]
+        if self.names is not None and sorted(self.names) != sorted(schema.names):
+            wrong = sorted(set(self.names) ^ set(schema.names))[0]
+            raise DataError(
+                f"The classifier and the schema must have the same columns. {wrong!r} is only in "
+                f"the {'classifier' if wrong in self.names else 'schema'}."
+            )
+
+    def table(self, codes: FloatArray) -> Any:
+        """Codes (n, D) in the form the estimator was trained on: a frame, or an array without names."""
+        frame = self.schema.decode(codes, like=self.like)
+        if self.names is not None:
+            return frame[self.names]
+        return frame.to_numpy()
+
+    def accepts(self, codes: FloatArray) -> BoolArray:
+        """Which rows, given as codes (n, D), get the desired decision."""
+        rows = self.table(codes)
+        if self.threshold is None:
+            return np.isin(np.asarray(self.estimator.predict(rows)).ravel(), self.target.labels)
+        share = np.asarray(self.estimator.predict_proba(rows))[:, list(self.target.accepted)].sum(axis=1)
+        return np.asarray(share >= self.threshold)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadClassifier:
+    """A classifier that was read exactly.
+
+    Attributes
+    ----------
+    model : the final model as arrays
+    encode : codes (n, D) to model inputs (n, P), through the user's own fitted transformers
+    owners : int array of shape (P,), the schema position behind each model input; -1 if constant
+    """
+
+    model: Model
+    encode: Callable[[FloatArray], FloatArray]
+    owners: IntArray
+
+
+def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier:
+    """Read the estimator behind an oracle; or wrap it whole, if a black box is asked for."""
+    schema = oracle.schema
+    if blackbox:
+        box = BlackBox(oracle.accepts, len(schema))
+        return ReadClassifier(box, lambda codes: codes, np.arange(len(schema), dtype=np.intp))
+    steps, final = _split(oracle.estimator)
+    model: Model = read_model(final, oracle.target.labels, threshold=oracle.threshold)
+    order = [schema.position(n) for n in oracle.names] if oracle.names is not None else list(range(len(schema)))
+    behind: list[int | None] = list(order)
+    followed: list[Any] = []
+    for i, step in enumerate(steps):
+        try:
+            behind = [None if p is None else behind[p] for p in trace(step, len(behind))]
+        except UntraceableError as error:
+            model = _fold(model, steps[i:], error)
+            break
+        followed.append(step)
+    if len(behind) != model.n_inputs:
+        raise ModelError(
+            f"The steps before {type(final).__name__} were traced to {len(behind)} columns, but it takes "
+            f"{model.n_inputs}. Use method='blackbox', and please report this."
+        )
+    owners = np.array([-1 if p is None else p for p in behind], dtype=np.intp)
+    return ReadClassifier(model, _encoder(oracle, followed), owners)
+
+
+def _split(estimator: Any) -> tuple[list[Any], Any]:
+    """The transformers before the final estimator, and that estimator."""
+    steps: list[Any] = []
+    while hasattr(estimator, "steps"):
+        steps += [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
+        estimator = estimator.steps[-1][1]
+    return steps, estimator
+
+
+def _encoder(oracle: Oracle, steps: Collection[Any]) -> Callable[[FloatArray], FloatArray]:
+    def encode(codes: FloatArray) -> FloatArray:
+        rows = oracle.table(codes)
+        for step in steps:
+            rows = step.transform(rows)
+        return dense(rows)
+
+    return encode
+
+
+def dense(rows: Any) -> NDArray[np.float64]:
+    """Anything a transformer returns as a plain matrix of floats."""
+    if hasattr(rows, "toarray"):
+        rows = rows.toarray()
+    try:
+        return np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(
+            "The classifier takes columns that are not numbers. Encode them in a Pipeline before the classifier."
+        ) from None
+
+
+def _fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:
+    """Fold steps that mix columns linearly into the first layer of a linear model or network."""
+    affine = [_affine(step) for step in steps]
+    if any(a is None for a in affine) or not isinstance(model, LinearModel | ReluNetwork):
+        raise why
+    for found in reversed(affine):
+        assert found is not None  # noqa: S101  checked above
+        matrix, shift = found  # outputs = inputs @ matrix + shift
+        if isinstance(model, LinearModel):
+            model = replace(model, weights=model.weights @ matrix.T, intercept=model.intercept + model.weights @ shift)
+        else:
+            first = model.weights[0]
+            model = replace(
+                model,
+                weights=(matrix @ first, *model.weights[1:]),
+                biases=(model.biases[0] + shift @ first, *model.biases[1:]),
+            )
+    return model
+
+
+_AFFINE = ("PCA", "TruncatedSVD", "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
+
+
+def _affine(step: Any) -> tuple[FloatArray, FloatArray] | None:
+    """The matrix and shift of a step that is known to be affine, found by asking it for a basis."""
+    if type(step).__name__ not in _AFFINE or type(step).__module__.split(".")[0] != "sklearn":
+        return None
+    if getattr(step, "clip", False):
+        return None
+    n = int(step.n_features_in_)
+    basis = np.vstack([np.zeros(n), np.eye(n)])
+    images = dense(step.transform(basis))
+    return images[1:] - images[0], images[0]

@@ -1,0 +1,130 @@
+"""Trees, forests and gradient boosting of scikit-learn."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.errors import ModelError
+from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
+from armin.models.kinds import Above, Among, Decision, TreeEnsemble
+from armin.models.nodes import OneTree, plant
+
+__all__ = ["read_boosting", "read_forest"]
+
+_CONSTANT = ("prior", "most_frequent", "constant", "uniform")
+
+
+def read_forest(estimator: Any, target: Target) -> TreeEnsemble:
+    """Read a decision tree, or a forest that averages the class shares of its trees.
+
+    With ``n_jobs`` above 1 scikit-learn adds the trees in whatever order they finish; the order
+    here is that of ``estimators_``, and exact ties can then fall differently.
+
+    >>> import numpy as np
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> forest = RandomForestClassifier(4, random_state=0).fit(X, y)
+    >>> model = read_forest(forest, Target(forest.classes_, (1,)))
+    >>> bool(np.array_equal(model.outputs(X), forest.predict_proba(X)))
+    True
+    """
+    trees = list(getattr(estimator, "estimators_", [estimator]))
+    n_classes = int(target.classes.size)
+    decision: Decision = Among(target.accepted, n_classes)
+    columns = list(range(n_classes))
+    if target.threshold is not None:
+        if len(target.accepted) > 1:
+            refuse_threshold(target, type(estimator).__name__)
+        decision, columns = Above(target.threshold), list(target.accepted)
+    return plant(
+        [_one_tree(tree.tree_, _shares(tree.tree_.value)[:, columns]) for tree in trees],
+        np.zeros(len(columns)),
+        decision,
+        int(estimator.n_features_in_),
+        input_precision="float32",
+        divisor=float(len(trees)),
+    )
+
+
+def read_boosting(estimator: Any, target: Target) -> TreeEnsemble:
+    """Read a GradientBoostingClassifier that starts from a constant.
+
+    >>> import numpy as np
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> boosted = GradientBoostingClassifier(n_estimators=5).fit(X, y)
+    >>> model = read_boosting(boosted, Target(boosted.classes_, (1,)))
+    >>> bool(np.array_equal(model.outputs(X)[:, 0], boosted.decision_function(X)))
+    True
+    """
+    start, name = estimator.init_, type(estimator).__name__
+    constant = isinstance(start, str) or (
+        type(start).__name__ == "DummyClassifier" and getattr(start, "strategy", None) in _CONSTANT
+    )
+    if not constant:
+        raise ModelError(
+            f"A {name} is read when it starts from a constant (init=None or 'zero'). "
+            f"This one starts from {type(start).__name__}. Use method='blackbox'."
+        )
+    n_inputs = int(estimator.n_features_in_)
+    base = np.asarray(estimator._raw_predict_init(np.zeros((1, n_inputs))))[0]
+    sign, decision = decide_raw(_given_raw_scores(estimator), target, base.size)
+    trees = [
+        _one_tree(tree.tree_, _in_column(sign * (estimator.learning_rate * tree.tree_.value[:, 0, 0]), k, base.size))
+        for stage in estimator.estimators_
+        for k, tree in enumerate(stage)
+    ]
+    return plant(trees, sign * base, decision, n_inputs, input_precision="float32")
+
+
+def decide_raw(probe: Any, target: Target, n_scores: int) -> tuple[float, Decision]:
+    """The rule of a booster with one score, or with one per class of which the largest wins."""
+    name = type(probe).__name__
+    if n_scores == 1:
+        return decide_by_score(Verdict(probe, target), name)
+    refuse_threshold(target, name)
+    return 1.0, Among(target.accepted, n_scores)
+
+
+def _in_column(values: NDArray[np.floating], column: int, width: int) -> NDArray[np.floating]:
+    table = np.zeros((values.size, width), dtype=values.dtype)
+    table[:, column] = values
+    return table
+
+
+def _one_tree(tree: Any, value: NDArray[np.floating]) -> OneTree:
+    nan_left = getattr(tree, "missing_go_to_left", None)  # scikit-learn keeps it with the nodes
+    if nan_left is None:
+        state = tree.__getstate__()["nodes"]
+        nan_left = state["missing_go_to_left"] if "missing_go_to_left" in state.dtype.names else np.zeros(len(state))
+    return OneTree(
+        feature=np.array(tree.feature, dtype=np.intp),
+        threshold=np.array(tree.threshold, dtype=np.float64),
+        left=np.array(tree.children_left, dtype=np.intp),
+        right=np.array(tree.children_right, dtype=np.intp),
+        nan_left=np.array(nan_left, dtype=bool),
+        value=value,
+    )
+
+
+def _shares(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Class shares (nodes, C) of each node; models saved by old versions hold counts instead."""
+    shares = value[:, 0, :].copy()
+    total = shares.sum(axis=1, keepdims=True)
+    counts = ~np.isclose(total, 1.0) & (total != 0)
+    return np.where(counts, shares / np.where(counts, total, 1.0), shares)
+
+
+def _given_raw_scores(estimator: Any) -> Any:
+    """A copy of the classifier whose inputs are its own raw scores."""
+    probe = copy.copy(estimator)
+    probe.decision_function = _squeezed
+    return probe
+
+
+def _squeezed(scores: NDArray[np.floating]) -> NDArray[np.floating]:
+    return scores.ravel() if scores.shape[1] == 1 else scores

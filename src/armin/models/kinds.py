@@ -1,0 +1,309 @@
+"""What a classifier is to the solvers: plain arrays and one rule.
+
+A model maps a matrix of *model inputs* ``(n, P)`` to outputs ``(n, C)``; a decision turns
+outputs into "desired" or not. Four kinds exist: :class:`LinearModel`, :class:`ReluNetwork`,
+:class:`TreeEnsemble` and :class:`BlackBox`. Nothing here knows where a model came from; the
+readers in this package turn fitted estimators into these kinds.
+
+>>> import numpy as np
+>>> model = LinearModel(weights=np.array([[1.0, -2.0]]), intercept=np.array([0.5]), decision=Above(0.0))
+>>> model.accepts(np.array([[1.0, 0.0], [0.0, 1.0]]))
+array([ True, False])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Above",
+    "Among",
+    "BlackBox",
+    "Decision",
+    "LinearModel",
+    "Margins",
+    "Model",
+    "ReluNetwork",
+    "TreeEnsemble",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """One way to be accepted: ``outputs @ coefficients.T >= cuts`` in every row.
+
+    Attributes
+    ----------
+    coefficients : array of shape (M, C)
+    cuts : array of shape (M,)
+    """
+
+    coefficients: FloatArray
+    cuts: FloatArray
+
+
+@dataclass(frozen=True)
+class Above:
+    """Accepted when the only output is at least ``cut``.
+
+    A strict rule ``s > 0`` is the rule ``s >= nextafter(0, 1)``: see :meth:`strictly`.
+
+    >>> Above(0.0).accepts(np.array([[-1.0], [0.0]]))
+    array([False,  True])
+    >>> Above.strictly(0.0).accepts(np.array([[0.0], [1e-300]]))
+    array([False,  True])
+    """
+
+    cut: float = 0.0
+
+    @classmethod
+    def strictly(cls, cut: float, dtype: type[np.floating] = np.float64) -> Above:
+        """Accepted when the output is greater than ``cut``, in the precision of the output."""
+        return cls(float(np.nextafter(dtype(cut), dtype(np.inf))))
+
+    @property
+    def n_outputs(self) -> int:
+        return 1
+
+    def accepts(self, outputs: FloatArray) -> BoolArray:
+        """Which rows of ``outputs`` (n, 1) are accepted."""
+        return np.asarray(outputs[:, 0] >= self.cut)
+
+    def ways(self) -> tuple[Margins, ...]:
+        """The alternatives, any of which suffices, in real arithmetic."""
+        return (Margins(np.ones((1, 1)), np.array([self.cut])),)
+
+
+@dataclass(frozen=True)
+class Among:
+    """Accepted when the largest of ``n_outputs`` outputs is one of ``accepted``.
+
+    The first of equal outputs wins, as in ``numpy.argmax``.
+
+    >>> Among((1,), 2).accepts(np.array([[0.5, 0.5], [0.4, 0.6]]))
+    array([False,  True])
+    """
+
+    accepted: tuple[int, ...]
+    n_outputs: int
+
+    def accepts(self, outputs: FloatArray) -> BoolArray:
+        """Which rows of ``outputs`` (n, n_outputs) are accepted."""
+        return np.isin(np.argmax(outputs, axis=1), self.accepted)
+
+    def ways(self) -> tuple[Margins, ...]:
+        """For each accepted output: it beats every output that is not accepted."""
+        others = [b for b in range(self.n_outputs) if b not in self.accepted]
+        tiny = float(np.nextafter(0.0, 1.0))
+        ways = []
+        for a in self.accepted:
+            rows = np.zeros((len(others), self.n_outputs))
+            for i, b in enumerate(others):
+                rows[i, a], rows[i, b] = 1.0, -1.0
+            cuts = np.array([0.0 if a < b else tiny for b in others])
+            ways.append(Margins(rows, cuts))
+        return tuple(ways)
+
+
+Decision = Above | Among
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """``outputs = inputs @ weights.T + intercept``.
+
+    Attributes
+    ----------
+    weights : array of shape (C, P)
+    intercept : array of shape (C,)
+    decision : Above or Among
+    """
+
+    weights: FloatArray
+    intercept: FloatArray
+    decision: Decision
+
+    @property
+    def n_inputs(self) -> int:
+        return int(self.weights.shape[1])
+
+    def outputs(self, inputs: FloatArray) -> FloatArray:
+        """Outputs (n, C) for model inputs (n, P)."""
+        return np.asarray(inputs @ self.weights.T + self.intercept)
+
+    def accepts(self, inputs: FloatArray) -> BoolArray:
+        """Which rows of ``inputs`` (n, P) get the desired decision."""
+        return self.decision.accepts(self.outputs(inputs))
+
+
+@dataclass(frozen=True, eq=False)
+class ReluNetwork:
+    """Fully connected layers with ``max(0, .)`` between them, the last one linear.
+
+    Attributes
+    ----------
+    weights : tuple of arrays, layer l of shape (inputs of l, outputs of l)
+    biases : tuple of arrays, layer l of shape (outputs of l,)
+    decision : Above or Among
+
+    >>> net = ReluNetwork((np.array([[1.0]]), np.array([[-1.0]])), (np.zeros(1), np.ones(1)), Above(0.0))
+    >>> net.accepts(np.array([[-3.0], [0.5], [2.0]]))
+    array([ True,  True, False])
+    """
+
+    weights: tuple[FloatArray, ...]
+    biases: tuple[FloatArray, ...]
+    decision: Decision
+
+    @property
+    def n_inputs(self) -> int:
+        return int(self.weights[0].shape[0])
+
+    def outputs(self, inputs: FloatArray) -> FloatArray:
+        """Outputs (n, C) for model inputs (n, P)."""
+        hidden = inputs
+        last = len(self.weights) - 1
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            hidden = hidden @ weight + bias
+            if layer < last:
+                hidden = np.maximum(hidden, 0.0)
+        return np.asarray(hidden)
+
+    def accepts(self, inputs: FloatArray) -> BoolArray:
+        """Which rows of ``inputs`` (n, P) get the desired decision."""
+        return self.decision.accepts(self.outputs(inputs))
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEnsemble:
+    """Sum of decision trees, all nodes in flat arrays.
+
+    A row at inner node i goes left when ``x < threshold`` (``strict``) or ``x <= threshold``,
+    when its category code is in the node's set, or when the value is NaN and ``nan_left``.
+    Outputs are ``(base + leaf + leaf + ...) / divisor``, added in tree order in ``precision``,
+    which is how the libraries do it, so that ties fall the same way.
+
+    Attributes
+    ----------
+    roots : int array of shape (T,), the root node of each tree
+    feature : int array of shape (nodes,), the model input that is split; -1 in a leaf
+    threshold : float array of shape (nodes,)
+    left, right : int arrays of shape (nodes,), children; -1 in a leaf
+    nan_left : bool array of shape (nodes,)
+    value : float array of shape (nodes, C), the leaf values
+    base : float array of shape (C,)
+    decision : Above or Among
+    strict : whether a split is ``<`` instead of ``<=``
+    input_precision : inputs are rounded to this type before they are compared
+    precision : the type in which leaf values are added
+    divisor : the sum is divided by this (number of trees where a forest averages)
+    category_set : int array of shape (nodes,), row of ``category_left``, or -1 for a numeric split
+    category_left : bool array of shape (sets, codes), which category codes go left;
+        codes beyond the table, negative or fractional ones go right
+    base_last : whether ``base`` is added after the leaves instead of before them
+    """
+
+    roots: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    nan_left: BoolArray
+    value: NDArray[np.floating]
+    base: NDArray[np.floating]
+    decision: Decision
+    strict: bool = False
+    input_precision: Literal["float32", "float64"] = "float64"
+    precision: Literal["float32", "float64"] = "float64"
+    divisor: float = 1.0
+    category_set: IntArray | None = None
+    category_left: BoolArray | None = None
+    base_last: bool = False
+    n_inputs: int = field(default=0)
+
+    @property
+    def n_trees(self) -> int:
+        return int(self.roots.size)
+
+    def goes_left(self, nodes: IntArray, values: FloatArray) -> BoolArray:
+        """Whether ``values`` go left at inner ``nodes`` (arrays that broadcast)."""
+        x = values.astype(self.input_precision).astype(np.float64)
+        cut = self.threshold[nodes]
+        with np.errstate(invalid="ignore"):
+            left = x < cut if self.strict else x <= cut
+        if self.category_set is not None and self.category_left is not None:
+            which = self.category_set[nodes]
+            if np.any(which >= 0):
+                n_codes = self.category_left.shape[1]
+                known = np.isfinite(x) & (x >= 0) & (x < n_codes) & (np.floor(x) == x)
+                code = np.where(known, x, 0).astype(np.intp)
+                in_set = self.category_left[np.maximum(which, 0), code] & known
+                left = np.where(which >= 0, in_set, left)
+        return np.where(np.isnan(x), self.nan_left[nodes], left)
+
+    def leaves(self, inputs: FloatArray) -> IntArray:
+        """The leaf node that each row reaches in each tree, shape (n, T)."""
+        n = inputs.shape[0]
+        node = np.broadcast_to(self.roots, (n, self.n_trees)).copy()
+        rows = np.arange(n)[:, None]
+        while True:
+            split = self.feature[node]
+            inner = split >= 0
+            if not inner.any():
+                return node
+            x = inputs[rows, np.maximum(split, 0)]
+            goes = self.goes_left(node, x)
+            step = np.where(goes, self.left[node], self.right[node])
+            node = np.where(inner, step, node)
+
+    def outputs(self, inputs: FloatArray) -> FloatArray:
+        """Outputs (n, C) for model inputs (n, P)."""
+        inputs = np.asarray(inputs, dtype=np.float64)
+        parts = [self._sum(part) for part in _chunks(inputs, max(1, 2_000_000 // max(1, self.n_trees)))]
+        return np.concatenate(parts) if parts else np.zeros((0, self.base.size))
+
+    def _sum(self, inputs: FloatArray) -> FloatArray:
+        leaves = self.leaves(inputs)
+        values = self.value.astype(self.precision)
+        base = self.base.astype(self.precision)
+        start = np.zeros_like(base) if self.base_last else base
+        total = np.repeat(start[None, :], inputs.shape[0], axis=0)
+        for tree in range(self.n_trees):
+            total = total + values[leaves[:, tree]]
+        if self.base_last:
+            total = total + base
+        if self.divisor != 1.0:
+            total = total / np.dtype(self.precision).type(self.divisor)
+        return total.astype(np.float64)
+
+    def accepts(self, inputs: FloatArray) -> BoolArray:
+        """Which rows of ``inputs`` (n, P) get the desired decision."""
+        return self.decision.accepts(self.outputs(inputs))
+
+
+@dataclass(frozen=True, eq=False)
+class BlackBox:
+    """Anything that can be asked: ``predict`` maps model inputs (n, P) to accepted or not (n,)."""
+
+    predict: Callable[[FloatArray], BoolArray]
+    n_inputs: int
+
+    def accepts(self, inputs: FloatArray) -> BoolArray:
+        """Which rows of ``inputs`` (n, P) get the desired decision."""
+        return np.asarray(self.predict(inputs), dtype=bool)
+
+
+Model = LinearModel | ReluNetwork | TreeEnsemble | BlackBox
+
+
+def _chunks(inputs: FloatArray, rows: int) -> list[FloatArray]:
+    return [inputs[i : i + rows] for i in range(0, inputs.shape[0], rows)]

@@ -1,0 +1,190 @@
+"""Which raw column stands behind each output of a fitted transformer.
+
+A *trace* lists, for every output column, the one input column that it depends on, or None if it is
+constant. Transformers that work column by column have a trace; others do not, and are refused.
+
+>>> import numpy as np
+>>> from sklearn.preprocessing import OneHotEncoder
+>>> trace(OneHotEncoder().fit(np.array([["a", "x"], ["b", "x"]])), 2)
+[0, 0, 1]
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from armin.errors import ModelError
+
+__all__ = ["register_transformer", "trace", "traceable_transformers"]
+
+Trace = list[int | None]
+
+
+class UntraceableError(ModelError):
+    """A transformer mixes columns, or nothing is known about it."""
+
+
+def trace(transformer: Any, n_inputs: int) -> Trace:
+    """The input column behind each output column of a fitted transformer.
+
+    Raises
+    ------
+    ModelError
+        If outputs depend on several inputs, or the transformer is not known.
+    """
+    if transformer is None or isinstance(transformer, str):
+        return [] if transformer == "drop" else list(range(n_inputs))
+    for cls in type(transformer).__mro__:
+        found = _TRACERS.get(cls.__name__)
+        if found is not None and cls.__module__.split(".")[0] in found[0]:
+            return found[1](transformer, n_inputs)
+    raise UntraceableError(
+        f"The step {type(transformer).__name__} is not known to work column by column, so it cannot be followed "
+        f"exactly. Known: {', '.join(sorted(_TRACERS))}. If it does work column by column, say so with "
+        "armin.models.register_transformer(cls); or use method='blackbox'."
+    )
+
+
+def register_transformer(cls: type, tracer: Callable[[Any, int], Trace] | None = None) -> None:
+    """Declare that a transformer works column by column.
+
+    Parameters
+    ----------
+    cls : the transformer's class
+    tracer : ``tracer(fitted, n_inputs)`` gives the input column of each output; one to one if left out
+    """
+    _TRACERS[cls.__name__] = ((cls.__module__.split(".")[0],), tracer or _one_to_one)
+
+
+def traceable_transformers() -> list[str]:
+    """The names of the transformers that are followed exactly."""
+    return sorted(_TRACERS)
+
+
+def _one_to_one(transformer: Any, n_inputs: int) -> Trace:
+    return list(range(n_inputs))
+
+
+def _by_names(transformer: Any, n_inputs: int) -> Trace:
+    """Ask the transformer to name its outputs for made-up input names, and read the inputs off the names."""
+    twin = copy.copy(transformer)
+    twin.__dict__.pop("feature_names_in_", None)
+    tokens = [f"<{i}>" for i in range(n_inputs)]
+    names = [str(name) for name in twin.get_feature_names_out(np.array(tokens, dtype=object))]
+    outputs: Trace = []
+    for name in names:
+        behind = [i for i, token in enumerate(tokens) if token in name]
+        if len(behind) != 1:
+            raise UntraceableError(f"An output of {type(transformer).__name__} does not belong to one column: {name!r}.")
+        outputs.append(behind[0])
+    return outputs
+
+
+def _one_hot(encoder: Any, n_inputs: int) -> Trace:
+    twin = copy.copy(encoder)
+    twin.feature_name_combiner = "concat"
+    return _by_names(twin, n_inputs)
+
+
+def _pipeline(pipeline: Any, n_inputs: int) -> Trace:
+    outputs: Trace = list(range(n_inputs))
+    for _, step in pipeline.steps:
+        outputs = _through(outputs, trace(step, len(outputs)))
+    return outputs
+
+
+def _through(first: Trace, second: Trace) -> Trace:
+    return [None if i is None else first[i] for i in second]
+
+
+def _column_transformer(columns: Any, n_inputs: int) -> Trace:
+    pieces: dict[str, Trace] = {}
+    for name, step, which in columns.transformers_:
+        if step == "drop":
+            continue
+        inputs = column_positions(which, columns, n_inputs)
+        if inputs:
+            pieces[name] = _through(list(inputs), trace(step, len(inputs)))
+    total = max((s.stop for s in columns.output_indices_.values()), default=0)
+    outputs: Trace = [None] * total
+    for name, place in columns.output_indices_.items():
+        if place.stop > place.start:
+            if len(pieces[name]) != place.stop - place.start:
+                raise UntraceableError(
+                    f"The step {name!r} has {place.stop - place.start} outputs; {len(pieces[name])} traced."
+                )
+            outputs[place] = pieces[name]
+    return outputs
+
+
+def column_positions(which: Any, columns: Any, n_inputs: int) -> list[int]:
+    """The positions that a fitted ColumnTransformer's column specification means."""
+    names = [str(n) for n in getattr(columns, "feature_names_in_", [])]
+    if isinstance(which, slice) and all(
+        v is None or isinstance(v, int | np.integer) for v in (which.start, which.stop)
+    ):
+        return list(range(n_inputs))[which]
+    if isinstance(which, slice):
+        low = names.index(which.start) if which.start is not None else 0
+        high = names.index(which.stop) + 1 if which.stop is not None else n_inputs
+        return list(range(low, high))
+    items = [which] if isinstance(which, str | int | np.integer) else list(which)
+    if items and all(isinstance(i, bool | np.bool_) for i in items):
+        return [i for i, flag in enumerate(items) if flag]
+    return [names.index(i) if isinstance(i, str) else int(i) % n_inputs for i in items]
+
+
+def _union(union: Any, n_inputs: int) -> Trace:
+    outputs: Trace = []
+    for _, step in union.transformer_list:
+        outputs += trace(step, n_inputs)
+    return outputs
+
+
+def _function(transformer: Any, n_inputs: int) -> Trace:
+    """A numpy function of one argument works value by value; anything else might not."""
+    function = transformer.func
+    if function is None or (isinstance(function, np.ufunc) and function.nin == 1):
+        return list(range(n_inputs))
+    if getattr(transformer, "feature_names_out", None) == "one-to-one" or n_inputs == 1:
+        # the user says one output per input; a single input leaves nothing to mix
+        return list(range(n_inputs)) if n_inputs > 1 else [0] * _width(transformer)
+    raise UntraceableError(
+        f"FunctionTransformer({getattr(function, '__name__', function)!r}) may mix columns. If it works column by "
+        "column, say feature_names_out='one-to-one', give it one column at a time, or use method='blackbox'."
+    )
+
+
+def _width(transformer: Any) -> int:
+    try:
+        return len(transformer.get_feature_names_out(["<0>"]))
+    except (AttributeError, ValueError):
+        return 1
+
+
+def _table_vectorizer(vectorizer: Any, n_inputs: int) -> Trace:
+    inputs = [str(n) for n in vectorizer.feature_names_in_]
+    behind = {out: inputs.index(str(name)) for name, outs in vectorizer.input_to_outputs_.items() for out in outs}
+    return [behind.get(name) for name in vectorizer.all_outputs_]
+
+
+_SKLEARN = ("sklearn",)
+_ONE_TO_ONE = (
+    "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PowerTransformer", "QuantileTransformer",
+    "Binarizer", "OrdinalEncoder",
+)  # fmt: skip
+_NAMED = ("KBinsDiscretizer", "SplineTransformer", "SimpleImputer", "MissingIndicator", "TargetEncoder")
+_TRACERS: dict[str, tuple[tuple[str, ...], Callable[[Any, int], Trace]]] = {
+    **dict.fromkeys(_ONE_TO_ONE, (_SKLEARN, _one_to_one)),
+    **dict.fromkeys(_NAMED, (_SKLEARN, _by_names)),
+    "OneHotEncoder": (_SKLEARN, _one_hot),
+    "FunctionTransformer": (_SKLEARN, _function),
+    "Pipeline": (("sklearn", "imblearn"), _pipeline),
+    "ColumnTransformer": (_SKLEARN, _column_transformer),
+    "FeatureUnion": (_SKLEARN, _union),
+    "TableVectorizer": (("skrub",), _table_vectorizer),
+}

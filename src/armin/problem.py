@@ -1,0 +1,364 @@
+"""The contract between those who state a problem and those who solve it: plain data.
+
+Choose one option per feature (option 0 keeps it), at most ``max_changes`` of them other than 0,
+at the least cost, such that candidates of total weight ``required`` get the desired decision.
+
+A problem can be made by hand, without a schema or a data frame:
+
+>>> import numpy as np
+>>> from armin.models.kinds import Above, LinearModel
+>>> problem = Problem.from_tables(
+...     candidates=[[1.0, 0.0], [3.0, 0.0]],          # two completions of one row
+...     actions={0: [0, 2, 4], 1: [0, 5]},             # what may be added to columns 0 and 1
+...     costs={0: [0, 1, 2], 1: [0, 1.5]},
+...     model=LinearModel(np.array([[1.0, 1.0]]), np.array([-6.0]), Above(0.0)),
+...     required=2,
+... )
+>>> problem.cost((1, 1)), problem.accepted((0, 1)).tolist()
+(2.5, [True, True])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armin.errors import ParameterError
+from armin.models.kinds import BoolArray, FloatArray, IntArray, Model
+
+__all__ = ["Choice", "Options", "PairRule", "Problem", "Solution", "Status", "required_weight"]
+
+Choice = tuple[int, ...]
+"""One option index for each of the problem's features, 0 = keep."""
+
+WEIGHT_TOLERANCE = 1e-9
+"""Slack, relative to the total weight, when a weight is compared with the required one."""
+
+
+def required_weight(confidence: float, total: float) -> float:
+    """The weight that must be accepted: ``ceil(confidence * total - 1e-9)`` for whole totals.
+
+    >>> required_weight(0.8, 100), required_weight(0.75, 10), required_weight(1.0, 3)
+    (80.0, 8.0, 3.0)
+    """
+    if float(total).is_integer():
+        return float(np.ceil(confidence * total - WEIGHT_TOLERANCE * total))
+    return confidence * total
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What one feature may become.
+
+    Attributes
+    ----------
+    name : the feature's name
+    columns : int array of shape (E,), the model inputs that this feature determines
+    outcomes : array of shape (1 or N, J, E), the model inputs after option j; one row where all
+        candidates agree, else a row for each candidate. Option 0 keeps the candidate as it is.
+    costs : array of shape (J,), the cost of each option; ``costs[0]`` is 0
+    """
+
+    name: str
+    columns: IntArray
+    outcomes: FloatArray
+    costs: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of options, with "keep"."""
+        return int(self.costs.size)
+
+    @property
+    def same_for_all(self) -> bool:
+        """Whether one row of outcomes holds for all candidates."""
+        return bool(self.outcomes.shape[0] == 1)
+
+
+@dataclass(frozen=True, eq=False)
+class PairRule:
+    """Which options of two features may stand together.
+
+    Attributes
+    ----------
+    first, second : positions of the two features in ``Problem.options``
+    allowed : bool array of shape (J_first, J_second)
+    text : the rule as a sentence
+    """
+
+    first: int
+    second: int
+    allowed: BoolArray
+    text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A recourse problem as data.
+
+    Attributes
+    ----------
+    candidates : array of shape (N, P), the model inputs when nothing is changed
+    options : the features that may change
+    model : the classifier
+    required : the weight of candidates that must be accepted
+    weights : array of shape (N,); ones if left out
+    max_changes : how many features may change; None for no limit
+    aggregate : "sum" or "max" of the chosen options' costs
+    rules : pairs of options that exclude each other
+    forbidden : choices that are ruled out one by one
+    """
+
+    candidates: FloatArray
+    options: tuple[Options, ...]
+    model: Model
+    required: float
+    weights: FloatArray = field(default_factory=lambda: np.zeros(0))
+    max_changes: int | None = None
+    aggregate: Literal["sum", "max"] = "sum"
+    rules: tuple[PairRule, ...] = ()
+    forbidden: frozenset[Choice] = frozenset()
+
+    def __post_init__(self) -> None:
+        n = self.candidates.shape[0]
+        if self.weights.size == 0:
+            object.__setattr__(self, "weights", np.ones(n))
+        _check(self)
+
+    @classmethod
+    def from_tables(
+        cls,
+        candidates: ArrayLike,
+        actions: Mapping[int, ArrayLike],
+        costs: Mapping[int, ArrayLike],
+        model: Model,
+        required: float,
+        *,
+        max_changes: int | None = None,
+        weights: ArrayLike | None = None,
+        aggregate: Literal["sum", "max"] = "sum",
+        names: Sequence[str] | None = None,
+    ) -> Problem:
+        """Make a problem from amounts to add.
+
+        Parameters
+        ----------
+        candidates : array of shape (N, P)
+        actions : for each column that may change, the amounts that may be added, 0 first
+        costs : for the same columns, the cost of each amount
+        model : the classifier
+        required : how many candidates (or what weight of them) must be accepted
+        max_changes, weights, aggregate : as in :class:`Problem`
+        names : names of the P columns
+        """
+        matrix = np.array(candidates, dtype=np.float64, ndmin=2)
+        options = []
+        for column, amounts in actions.items():
+            move = np.asarray(amounts, dtype=np.float64)
+            before = matrix[:, column]
+            if np.all(before == before[0]):
+                before = before[:1]
+            options.append(
+                Options(
+                    name=names[column] if names is not None else f"x{column}",
+                    columns=np.array([column], dtype=np.intp),
+                    outcomes=(before[:, None] + move[None, :])[:, :, None],
+                    costs=np.asarray(costs[column], dtype=np.float64),
+                )
+            )
+        return cls(
+            candidates=matrix,
+            options=tuple(options),
+            model=model,
+            required=required,
+            weights=np.zeros(0) if weights is None else np.asarray(weights, dtype=np.float64),
+            max_changes=max_changes,
+            aggregate=aggregate,
+        )
+
+    @property
+    def n_candidates(self) -> int:
+        return int(self.candidates.shape[0])
+
+    @property
+    def limit(self) -> int:
+        """The number of features that may change, as a number."""
+        return len(self.options) if self.max_changes is None else min(self.max_changes, len(self.options))
+
+    @property
+    def keep(self) -> Choice:
+        """The choice that changes nothing."""
+        return (0,) * len(self.options)
+
+    def inputs(self, choice: Choice) -> FloatArray:
+        """The model inputs (N, P) after ``choice``."""
+        matrix = self.candidates.copy()
+        for option, j in zip(self.options, choice, strict=True):
+            if j:
+                matrix[:, option.columns] = option.outcomes[:, j, :]
+        return matrix
+
+    def accepted(self, choice: Choice) -> BoolArray:
+        """Which candidates get the desired decision after ``choice``."""
+        return self.model.accepts(self.inputs(choice))
+
+    def weight_accepted(self, choice: Choice) -> float:
+        """The total weight of the candidates that are accepted after ``choice``."""
+        return float(self.weights[self.accepted(choice)].sum())
+
+    def cost(self, choice: Choice) -> float:
+        """The cost of ``choice``."""
+        parts = [float(option.costs[j]) for option, j in zip(self.options, choice, strict=True) if j]
+        if not parts:
+            return 0.0
+        return max(parts) if self.aggregate == "max" else float(sum(parts))
+
+    def allows(self, choice: Choice) -> bool:
+        """Whether ``choice`` respects the limit, the rules and the list of forbidden choices."""
+        if sum(1 for j in choice if j) > self.limit or choice in self.forbidden:
+            return False
+        return all(rule.allowed[choice[rule.first], choice[rule.second]] for rule in self.rules)
+
+    def enough(self, weight: float) -> bool:
+        """Whether an accepted ``weight`` satisfies the requirement."""
+        return bool(weight >= self.required - WEIGHT_TOLERANCE * float(self.weights.sum()))
+
+    def is_solved_by(self, choice: Choice) -> bool:
+        """Whether ``choice`` is allowed and makes enough candidates accepted."""
+        return self.allows(choice) and self.enough(self.weight_accepted(choice))
+
+    def demanding(self, required: float) -> Problem:
+        """The same problem with another required weight."""
+        return replace(self, required=required)
+
+    def excluding(self, choice: Choice) -> Problem:
+        """The same problem without ``choice``."""
+        return replace(self, forbidden=self.forbidden | {choice})
+
+    def among(self, which: NDArray[np.intp] | Sequence[int], required: float) -> Problem:
+        """The problem on some of the candidates; the costs stay those of all of them."""
+        rows = np.asarray(which, dtype=np.intp)
+        options = tuple(o if o.same_for_all else replace(o, outcomes=o.outcomes[rows]) for o in self.options)
+        return replace(
+            self,
+            candidates=self.candidates[rows],
+            weights=self.weights[rows],
+            options=options,
+            required=required,
+        )
+
+
+class Status(Enum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    """The choice is proved to be the cheapest."""
+    FEASIBLE = "feasible"
+    """Time ran out; the choice is valid, the bound says how much cheaper another could be."""
+    INFEASIBLE = "infeasible"
+    """It is proved that no choice satisfies the problem."""
+    UNKNOWN = "unknown"
+    """Time ran out before any valid choice was found."""
+
+    @property
+    def has_choice(self) -> bool:
+        return self in (Status.OPTIMAL, Status.FEASIBLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found.
+
+    Attributes
+    ----------
+    status : how the solve ended
+    choice : the options taken, or None
+    cost : its cost, or None
+    bound : no valid choice costs less than this; infinity if infeasible
+    seconds : wall-clock time
+    solver : which solver answered
+    nodes : search nodes, or 0 where that has no meaning
+    """
+
+    status: Status
+    choice: Choice | None
+    cost: float | None
+    bound: float
+    seconds: float
+    solver: str
+    nodes: int = 0
+
+    @property
+    def gap(self) -> float | None:
+        """``(cost - bound) / cost``, 0 if proved, None without a choice."""
+        if self.cost is None:
+            return None
+        if self.status is Status.OPTIMAL or self.cost <= 0:
+            return 0.0
+        return max(0.0, (self.cost - self.bound) / self.cost)
+
+
+def _check(problem: Problem) -> None:
+    n, width = problem.candidates.shape
+    if n == 0:
+        raise ParameterError("A Problem needs at least one candidate. Got 0 rows in 'candidates'.")
+    if not np.all(np.isfinite(problem.candidates) | np.isnan(problem.candidates)):
+        raise ParameterError("The 'candidates' of a Problem must not be infinite.")
+    if width != problem.model.n_inputs:
+        raise ParameterError(
+            f"The 'candidates' of a Problem must have as many columns as the model has inputs "
+            f"({problem.model.n_inputs}). Got {width} instead."
+        )
+    if problem.weights.shape != (n,) or not np.all(problem.weights > 0):
+        raise ParameterError(f"The 'weights' of a Problem must be {n} positive numbers, one per candidate.")
+    if problem.max_changes is not None and problem.max_changes < 1:
+        raise ParameterError(
+            f"The 'max_changes' of a Problem must be at least 1, or None. Got {problem.max_changes} instead."
+        )
+    if problem.aggregate not in ("sum", "max"):
+        raise ParameterError(f"The 'aggregate' of a Problem must be 'sum' or 'max'. Got {problem.aggregate!r} instead.")
+    total = float(problem.weights.sum())
+    if not 0 < problem.required <= total * (1 + WEIGHT_TOLERANCE):
+        raise ParameterError(
+            f"The 'required' weight of a Problem must be in (0, {total:g}], the total weight of its candidates. "
+            f"Got {problem.required:g} instead."
+        )
+    seen: set[int] = set()
+    for option in problem.options:
+        _check_options(option, n, problem.candidates, seen)
+    for rule in problem.rules:
+        shape = (problem.options[rule.first].size, problem.options[rule.second].size)
+        if rule.allowed.shape != shape or not rule.allowed[0, 0]:
+            raise ParameterError(
+                f"A PairRule must have a table of shape {shape} in which changing nothing is allowed. "
+                f"Got shape {rule.allowed.shape}."
+            )
+
+
+def _check_options(option: Options, n: int, candidates: FloatArray, seen: set[int]) -> None:
+    shape = option.outcomes.shape
+    if len(shape) != 3 or shape[0] not in (1, n) or shape[1:] != (option.size, option.columns.size):
+        raise ParameterError(
+            f"The outcomes of {option.name!r} must have shape (1 or {n}, {option.size}, {option.columns.size}). "
+            f"Got {shape}."
+        )
+    if option.size == 0 or option.costs[0] != 0 or not np.all(np.isfinite(option.costs)) or np.any(option.costs < 0):
+        raise ParameterError(
+            f"The costs of {option.name!r} must be finite, not negative, and 0 for option 0 (keep). "
+            f"Got {option.costs[:5].tolist()} ..."
+        )
+    if not np.array_equal(
+        np.broadcast_to(option.outcomes[:, 0, :], (n, option.columns.size)),
+        candidates[:, option.columns],
+        equal_nan=True,
+    ):
+        raise ParameterError(f"Option 0 of {option.name!r} must keep every candidate as it is.")
+    columns = set(option.columns.tolist())
+    if columns & seen:
+        raise ParameterError(f"The model inputs {sorted(columns & seen)} belong to two features.")
+    seen |= columns

@@ -1,0 +1,354 @@
+"""The answer: what to change, what it costs, for how many plausible people it works, and what is proved."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+import pandas as pd
+from scipy.stats import beta
+
+from armin.errors import ArminError
+from armin.problem import Status
+from armin.report.html import path_html, recourse_html
+from armin.report.plot import plot_path, plot_recourse
+from armin.report.text import path_text, recourse_text
+from armin.report.words import change_sentence, headline
+from armin.schema import Feature, Value
+
+__all__ = ["Change", "Failure", "Outcome", "Recourse", "RecoursePath", "Recourses", "Validity"]
+
+Outcome = Literal["plan", "best_so_far", "already_accepted", "no_recourse", "out_of_time"]
+FORMAT = "armin.recourse/1"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change, in the user's words and units.
+
+    Attributes
+    ----------
+    feature : the feature that changes
+    mode : "observed", "shift" or "reach"
+    before : the value now, or None if it was not given
+    after : the target, or None for a shift
+    amount : the amount of a shift or of an observed number's change, else None
+    cost : what this change costs
+    """
+
+    feature: Feature
+    mode: Literal["observed", "shift", "reach"]
+    before: Value | None
+    after: Value | None
+    amount: float | None
+    cost: float
+
+    @property
+    def direction(self) -> Literal["up", "down", "to"]:
+        """Which way the value goes; "to" where up and down mean nothing or are not known."""
+        if self.mode == "reach":
+            return {"increase": "up", "decrease": "down"}.get(self.feature.direction, "to")  # type: ignore[return-value]
+        if self.amount is None:
+            return "to"
+        return "up" if self.amount > 0 else "down"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The change as plain data, with its sentence."""
+        feature = self.feature
+        data: dict[str, Any] = {
+            "feature": feature.name,
+            "label": feature.title,
+            "kind": feature.kind,
+            "mode": self.mode,
+            "direction": self.direction,
+            "before": self.before,
+            "after": self.after,
+            "amount": self.amount,
+            "before_text": feature.show(self.before),
+            "after_text": None if self.after is None else feature.show(self.after),
+            "amount_text": None if self.amount is None else feature.show_amount(self.amount),
+            "cost": self.cost,
+        }
+        data["sentence"] = change_sentence(data)
+        return data
+
+    def __str__(self) -> str:
+        return str(self.to_dict()["sentence"])
+
+    @property
+    def short(self) -> str:
+        """The change in a few words.
+
+        >>> income = Feature("Income", "integer", lower=0, upper=100)
+        >>> Change(income, "shift", None, None, 5.0, 1.0).short
+        'Income +5'
+        """
+        if self.mode == "shift":
+            assert self.amount is not None  # noqa: S101  a shift has an amount
+            if not self.feature.is_number:
+                return f"{self.feature.title} {self.amount:+.0f} level{'s' * (abs(self.amount) > 1)}"
+            return f"{self.feature.title} {'+' if self.amount > 0 else '−'}{self.feature.show_amount(self.amount)}"
+        sign = {"up": "≥ ", "down": "≤ "}.get(self.direction, "") if self.mode == "reach" else ""
+        return f"{self.feature.title} → {sign}{self.feature.show(self.after)}"
+
+
+@dataclass(frozen=True)
+class Validity:
+    """For how much of a sample an action works.
+
+    Attributes
+    ----------
+    accepted, of : weight of the accepted candidates, and of all
+
+    >>> v = Validity(75, 100)
+    >>> v.share, tuple(round(b, 3) for b in v.interval())
+    (0.75, (0.653, 0.831))
+    """
+
+    accepted: float
+    of: float
+
+    @property
+    def share(self) -> float:
+        return self.accepted / self.of
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The exact (Clopper-Pearson) binomial interval of the share."""
+        k, n, tail = self.accepted, self.of, (1 - level) / 2
+        low = 0.0 if k <= 0 else float(beta.ppf(tail, k, n - k + 1))
+        high = 1.0 if k >= n else float(beta.ppf(1 - tail, k + 1, n - k))
+        return low, high
+
+
+@dataclass(frozen=True)
+class Recourse:
+    """The answer for one row. Print it, show it in a notebook, ``plot`` it, or take ``to_dict``.
+
+    Attributes
+    ----------
+    method : "ARMIN", "ImputationAR" or "RobustAR"
+    status : how the solve ended
+    desired : the labels that count as accepted
+    changes : what to change; empty if nothing is to be done or nothing can be done
+    cost : what it costs, or None without an action
+    cost_name : the cost's name
+    cost_range : (min, median, max) over the candidates, or None
+    confidence : the share of completions that was asked for; None where blanks were guessed once
+    validity : on the sample that was optimised over, judged by the user's own model
+    fresh : on a fresh sample, or None
+    blanks : the features that were not given
+    bound : no valid action costs less
+    seconds, solver, nodes : how it was found
+    conditioned : share of drawn completions that agree with the known rejection; None if not used
+    notes : what a careful reader should know
+    """
+
+    method: str
+    status: Status
+    desired: tuple[Any, ...]
+    changes: tuple[Change, ...]
+    cost: float | None
+    cost_name: str
+    cost_range: tuple[float, float, float] | None
+    confidence: float | None
+    validity: Validity | None
+    fresh: Validity | None
+    blanks: tuple[Feature, ...]
+    bound: float
+    seconds: float
+    solver: str
+    nodes: int = 0
+    conditioned: float | None = None
+    notes: tuple[str, ...] = ()
+    seconds_by_step: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the answer is, in one word."""
+        if self.status is Status.INFEASIBLE:
+            return "no_recourse"
+        if self.status is Status.UNKNOWN:
+            return "out_of_time"
+        if not self.changes:
+            return "already_accepted"
+        return "plan" if self.status is Status.OPTIMAL else "best_so_far"
+
+    @property
+    def found(self) -> bool:
+        """Whether there is an action to take (an empty one if already accepted)."""
+        return self.status.has_choice
+
+    @property
+    def gap(self) -> float | None:
+        """How much cheaper, relative to the cost, another action could be; None without an action."""
+        if self.cost is None:
+            return None
+        if self.status is Status.OPTIMAL or self.cost <= 0:
+            return 0.0
+        return max(0.0, (self.cost - self.bound) / self.cost)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain data; ``docs/recourse.md`` describes the keys."""
+        fresh: dict[str, Any] | None = None
+        if self.fresh is not None:
+            fresh = {
+                "accepted": self.fresh.accepted, "of": self.fresh.of, "share": self.fresh.share,
+                "interval": list(self.fresh.interval()), "level": 0.95,
+            }  # fmt: skip
+        low, middle, high = self.cost_range or (None, None, None)
+        summary: dict[str, Any] = {
+            "format": FORMAT,
+            "method": self.method,
+            "status": self.status.value,
+            "outcome": self.outcome,
+            "desired": [_plain(label) for label in self.desired],
+            "changes": [change.to_dict() for change in self.changes],
+            "cost": {"name": self.cost_name, "value": self.cost, "min": low, "median": middle, "max": high},
+            "confidence": {"asked": self.confidence},
+            "validity": None if self.validity is None else {
+                "accepted": self.validity.accepted, "of": self.validity.of, "share": self.validity.share,
+            },
+            "fresh": fresh,
+            "blanks": [{"feature": f.name, "label": f.title, "mode": f.blank_mode} for f in self.blanks],
+            "conditioned": self.conditioned,
+            "proof": {
+                "bound": self.bound if math.isfinite(self.bound) else None, "gap": self.gap, "solver": self.solver,
+                "seconds": self.seconds, "nodes": self.nodes, "steps": dict(self.seconds_by_step),
+            },
+            "notes": list(self.notes),
+        }  # fmt: skip
+        summary["headline"] = headline(summary)
+        return summary
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The answer as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, default=_plain)
+
+    def __str__(self) -> str:
+        return recourse_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return recourse_html(self.to_dict())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each change costs; returns the matplotlib Axes."""
+        return plot_recourse(self.to_dict(), ax)
+
+
+@dataclass(frozen=True)
+class RecoursePath(Sequence[Recourse]):
+    """The cheapest action for every confidence, cheapest first: a sequence of recourses.
+
+    Attributes
+    ----------
+    points : one recourse for each step of the cost-confidence curve
+    asked : the confidence that the explainer was set to
+    """
+
+    points: tuple[Recourse, ...]
+    asked: float
+
+    @overload
+    def __getitem__(self, index: int) -> Recourse: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Recourse, ...]: ...
+    def __getitem__(self, index: int | slice) -> Recourse | tuple[Recourse, ...]:
+        return self.points[index]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def at(self, confidence: float) -> Recourse | None:
+        """The cheapest action for a confidence, or None if the path does not reach it."""
+        for point in self.points:
+            if point.validity is not None and point.validity.share >= confidence - 1e-9:
+                return point
+        return None
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The points as plain data: confidence, cost, changes in short."""
+        return [
+            {
+                "confidence": point.validity.share,
+                "cost": point.cost,
+                "short": [change.short for change in point.changes],
+                "recourse": point.to_dict(),
+            }
+            for point in self.points
+            if point.validity is not None
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The points as a table."""
+        rows = [(p["confidence"], p["cost"], "; ".join(p["short"])) for p in self.to_list()]
+        return pd.DataFrame(rows, columns=["confidence", "cost", "changes"])
+
+    def __str__(self) -> str:
+        return path_text(self.to_list())
+
+    def _repr_html_(self) -> str:
+        return path_html(self.to_list())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw cost against confidence; returns the matplotlib Axes."""
+        return plot_path(self.to_list(), self.asked, ax)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A row that could not be explained, and why."""
+
+    index: Any
+    error: ArminError
+
+    found = False
+
+    def __str__(self) -> str:
+        return f"Row {self.index!r} was not explained: {self.error}"
+
+
+@dataclass(frozen=True)
+class Recourses(Sequence["Recourse | Failure"]):
+    """The answers for many rows, in their order; a row that failed holds a :class:`Failure`."""
+
+    items: tuple[Recourse | Failure, ...]
+    labels: tuple[Any, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Recourse | Failure: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Recourse | Failure, ...]: ...
+    def __getitem__(self, index: int | slice) -> Recourse | Failure | tuple[Recourse | Failure, ...]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Recourse | Failure]:
+        return iter(self.items)
+
+    @property
+    def failures(self) -> list[Failure]:
+        """The rows that failed."""
+        return [item for item in self.items if isinstance(item, Failure)]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line per row: outcome, cost, share of candidates, and the changes in words."""
+        rows: list[tuple[Any, ...]] = []
+        for item in self.items:
+            if isinstance(item, Failure):
+                rows.append(("failed", None, None, None, str(item.error)))
+                continue
+            share = None if item.validity is None else item.validity.share
+            fresh = None if item.fresh is None else item.fresh.share
+            text = " ".join(str(change) for change in item.changes) or item.to_dict()["headline"]
+            rows.append((item.outcome, item.cost, share, fresh, text))
+        columns = ["outcome", "cost", "validity", "fresh_validity", "advice"]
+        return pd.DataFrame(rows, columns=columns, index=pd.Index(list(self.labels)))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value

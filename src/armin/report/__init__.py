@@ -1,0 +1,1 @@
+"""Everything a person reads, rendered from plain summary dictionaries."""

@@ -1,0 +1,373 @@
+"""The schema: all columns of a row, by name; rows in, codes out, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from armin.errors import DataError, SchemaError
+from armin.schema.feature import Blank, Feature, Kind, Value, is_blank
+
+__all__ = ["Overrides", "Rows", "Schema"]
+
+Rows: TypeAlias = pd.DataFrame | Mapping[str, object] | Sequence[object] | NDArray[Any]
+"""What counts as rows: a DataFrame, Series, dict, list or array."""
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What a user says about columns, by name; see :meth:`Schema.infer`."""
+
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    categories: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+    immutable: Sequence[str] = ()
+    mutable: Sequence[str] | None = None
+    increase_only: Sequence[str] = ()
+    decrease_only: Sequence[str] = ()
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    step: Mapping[str, float] = field(default_factory=dict)
+    blanks: Mapping[str, Blank] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    formats: Mapping[str, str] = field(default_factory=dict)
+    difficulty: Mapping[str, float] = field(default_factory=dict)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse a name that is not a column."""
+        for what, given in vars(self).items():
+            for name in given or ():
+                if name not in names:
+                    raise SchemaError(
+                        f"'{what}' names {name!r}, which is not a column. The columns are: {', '.join(names)}."
+                    )
+
+    def apply(self, feature: Feature) -> Feature:
+        """The feature with everything said about it but kind and categories."""
+        name = feature.name
+        changes: dict[str, Any] = {}
+        if name in self.bounds:
+            changes["lower"], changes["upper"] = (float(b) for b in self.bounds[name])
+        for key, given in (
+            ("step", self.step),
+            ("blank", self.blanks),
+            ("label", self.labels),
+            ("unit", self.units),
+            ("format", self.formats),
+            ("difficulty", self.difficulty),
+        ):
+            if name in given:
+                changes[key] = given[name]
+        said = [
+            direction
+            for direction, listed in (
+                ("fixed", self.immutable),
+                ("increase", self.increase_only),
+                ("decrease", self.decrease_only),
+            )
+            if name in listed
+        ]
+        if len(said) > 1:
+            raise SchemaError(f"{name!r} cannot be {' and '.join(said)} at once. Name it in one list only.")
+        if said:
+            changes["direction"] = said[0]
+        elif self.mutable is not None:
+            changes["direction"] = "any" if name in self.mutable else "fixed"
+        return replace(feature, **changes)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a row, in order.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"income": [30, 40, 55], "purpose": ["car", "home", "car"]})
+    >>> schema = Schema.infer(frame, units={"income": "k$"}, immutable=["purpose"])
+    >>> print(schema)
+    feature  kind     values     may change  step  if blank
+    income   integer  30 … 55 k$  any         auto  shift
+    purpose  binary   car, home  no          -     freeze
+    >>> schema.encode({"income": 41, "purpose": None})
+    array([[41., nan]])
+    """
+
+    features: tuple[Feature, ...]
+
+    def __post_init__(self) -> None:
+        names = [f.name for f in self.features]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise SchemaError(f"Column names must be different. {', '.join(map(repr, twice))} occur twice.")
+        if not names:
+            raise SchemaError("A schema needs at least one column. Got none.")
+
+    @classmethod
+    def infer(
+        cls,
+        frame: pd.DataFrame | NDArray[Any],
+        *,
+        kinds: Mapping[str, Kind] | None = None,
+        categories: Mapping[str, Sequence[Value]] | None = None,
+        immutable: Sequence[str] = (),
+        mutable: Sequence[str] | None = None,
+        increase_only: Sequence[str] = (),
+        decrease_only: Sequence[str] = (),
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        step: Mapping[str, float] | None = None,
+        blanks: Mapping[str, Blank] | None = None,
+        labels: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+        formats: Mapping[str, str] | None = None,
+        difficulty: Mapping[str, float] | None = None,
+    ) -> Schema:
+        """Guess a schema from data; what the user says, by column name, wins.
+
+        Parameters
+        ----------
+        frame : the training data, without the label column; blanks are fine
+        kinds : "continuous", "integer", "binary", "categorical" or "ordinal"
+        categories : the values of a column, in order for an ordinal one
+        immutable, mutable : columns that may not change; or, the other way round, the only ones that may
+        increase_only, decrease_only : columns that may move in one direction
+        bounds : (lower, upper) of numbers; the range of the data if left out
+        step : the grid on which a number moves
+        blanks : "shift", "reach" or "freeze", how a blank may be acted on
+        labels, units, formats : how people say it
+        difficulty : a factor on the cost of changing a column
+
+        Returns
+        -------
+        Schema
+        """
+        from armin.schema.infer import infer_schema
+
+        overrides = _overrides(
+            kinds, categories, immutable, mutable, increase_only, decrease_only, bounds, step, blanks, labels, units,
+            formats, difficulty,
+        )  # fmt: skip
+        return infer_schema(frame, overrides)
+
+    def update(
+        self,
+        *,
+        immutable: Sequence[str] = (),
+        mutable: Sequence[str] | None = None,
+        increase_only: Sequence[str] = (),
+        decrease_only: Sequence[str] = (),
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        step: Mapping[str, float] | None = None,
+        blanks: Mapping[str, Blank] | None = None,
+        labels: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+        formats: Mapping[str, str] | None = None,
+        difficulty: Mapping[str, float] | None = None,
+    ) -> Schema:
+        """The same schema with other rules for some columns; the words are those of :meth:`infer`.
+
+        >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
+        >>> schema.update(immutable=["age"])["age"].direction
+        'fixed'
+        """
+        overrides = _overrides(
+            None, None, immutable, mutable, increase_only, decrease_only, bounds, step, blanks, labels, units, formats,
+            difficulty,
+        )  # fmt: skip
+        overrides.check(self.names)
+        return Schema(tuple(overrides.apply(f) for f in self.features))
+
+    def widened(self, rows: pd.DataFrame) -> Schema:
+        """The same schema with bounds and categories stretched to include ``rows``.
+
+        >>> schema = Schema((Feature("age", "integer", lower=18, upper=60),))
+        >>> schema.widened(pd.DataFrame({"age": [71]}))["age"].upper
+        71.0
+        """
+        from armin.schema.infer import widen_feature
+
+        self._check_columns(rows)
+        return Schema(tuple(widen_feature(f, rows[f.name]) for f in self.features))
+
+    @property
+    def names(self) -> list[str]:
+        """The column names, in order."""
+        return [f.name for f in self.features]
+
+    @property
+    def actionable(self) -> list[int]:
+        """Positions of the features that may change."""
+        return [i for i, f in enumerate(self.features) if f.actionable]
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.features)
+
+    def __getitem__(self, name: str | int) -> Feature:
+        return self.features[name if isinstance(name, int) else self.position(name)]
+
+    def position(self, name: str) -> int:
+        """Where a column stands."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise SchemaError(f"{name!r} is not a column. The columns are: {', '.join(self.names)}.") from None
+
+    def frame(self, rows: Rows | pd.Series[Any]) -> pd.DataFrame:
+        """Rows of any accepted form as a DataFrame with this schema's columns."""
+        if isinstance(rows, pd.DataFrame):
+            frame = rows
+        elif isinstance(rows, pd.Series):
+            frame = pd.DataFrame([rows.to_dict()], columns=list(rows.index), dtype=object)
+        elif isinstance(rows, Mapping):
+            for key, value in rows.items():
+                if isinstance(value, list | tuple | np.ndarray | dict):
+                    raise DataError(f"A row is one value per column. Got {type(value).__name__} for {key!r} instead.")
+            frame = pd.DataFrame([dict(rows)], columns=list(rows), dtype=object)
+        else:
+            frame = self._from_array(rows)
+        self._check_columns(frame)
+        return frame[self.names]
+
+    def _from_array(self, rows: object) -> pd.DataFrame:
+        try:
+            array = np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else object)
+        except ValueError:
+            raise DataError("Rows must be a DataFrame, Series, dict or array with one value per column.") from None
+        array = array[None, :] if array.ndim == 1 else array
+        if array.ndim != 2 or array.shape[1] != len(self):
+            raise DataError(
+                f"A row must have {len(self)} values, one for each of {', '.join(self.names)}. "
+                f"Got {type(rows).__name__} of shape {np.shape(array)} instead."
+            )
+        return pd.DataFrame(array, columns=self.names)
+
+    def _check_columns(self, frame: pd.DataFrame) -> None:
+        names = [str(c) for c in frame.columns]
+        unknown = [n for n in names if n not in self.names]
+        if unknown:
+            raise DataError(
+                f"Unknown column {unknown[0]!r}. The schema has: {', '.join(self.names)}. "
+                f"Drop it before the call: frame.drop(columns={unknown!r})."
+            )
+        absent = [n for n in self.names if n not in names]
+        if absent:
+            raise DataError(
+                f"Column {absent[0]!r} is missing altogether. A value that is not known must be there as a blank "
+                "(None, NaN or an empty text)."
+            )
+
+    def encode(self, rows: Rows | pd.Series[Any], *, clip: bool = False) -> NDArray[np.float64]:
+        """Rows as codes (n, D), NaN for blanks. Every value is checked.
+
+        Parameters
+        ----------
+        rows : one row or many
+        clip : pull numbers that are out of bounds back to them instead of refusing; meant for training data,
+            where bounds say what may be suggested, not what has been seen
+
+        Raises
+        ------
+        DataError
+            With the column, the rule and the value.
+        """
+        frame = self.frame(rows)
+        matrix = np.empty((len(frame), len(self)))
+        for i, feature in enumerate(self.features):
+            matrix[:, i] = feature.codes(frame[feature.name], clip=clip)
+        return matrix
+
+    def decode(self, matrix: NDArray[np.float64], like: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Codes (n, D) as a DataFrame of values.
+
+        Parameters
+        ----------
+        matrix : codes
+        like : a frame whose column types are used where the values allow it
+        """
+        columns: dict[str, Any] = {}
+        for i, feature in enumerate(self.features):
+            columns[feature.name] = _column(feature, matrix[:, i], None if like is None else like[feature.name].dtype)
+        return pd.DataFrame(columns, columns=self.names)
+
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """This schema as TOML text, also written to ``path`` if given."""
+        from armin.schema.toml import write_toml
+
+        return write_toml(self, path)
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> Schema:
+        """The schema in a TOML file, or in TOML text."""
+        from armin.schema.toml import read_toml
+
+        return read_toml(source)
+
+    def __str__(self) -> str:
+        rows = [("feature", "kind", "values", "may change", "step", "if blank")]
+        for f in self.features:
+            if f.is_number:
+                values = f"{_number(f.lower)} … {_number(f.upper)}" + (f" {f.unit}" if f.unit else "")
+            else:
+                values = ", ".join(str(c) for c in f.categories)
+                values = values if len(values) <= 40 else values[:39] + "…"
+            moves = {"any": "any", "fixed": "no", "increase": "up only", "decrease": "down only"}[f.direction]
+            step = "-" if not (f.is_number and f.actionable) else _number(f.step) if f.step else "auto"
+            rows.append((f.name, f.kind, values, moves, step, f.blank_mode))
+        widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+        lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+        return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.10g}"
+
+
+def _column(feature: Feature, codes: NDArray[np.float64], dtype: Any) -> Any:
+    blanks = np.isnan(codes)
+    if feature.is_number:
+        if dtype is None:
+            dtype = np.dtype(np.int64) if feature.kind == "integer" and not blanks.any() else np.dtype(np.float64)
+        column = pd.Series(codes)
+    else:
+        lookup = np.empty(len(feature.categories) + 1, dtype=object)
+        lookup[:-1] = feature.categories
+        lookup[-1] = None
+        where = np.where(blanks, len(feature.categories), np.nan_to_num(codes)).astype(np.intp)
+        column = pd.Series(lookup[where], dtype=object)
+        if dtype is None:
+            column = column.infer_objects()
+    if dtype is None or column.dtype == dtype:
+        return column
+    if blanks.any() and isinstance(dtype, np.dtype) and dtype.kind in "iub":
+        return column.astype(np.float64) if feature.is_number or _numeric(feature) else column
+    return column.astype(dtype)
+
+
+def _numeric(feature: Feature) -> bool:
+    return all(not isinstance(c, str) for c in feature.categories)
+
+
+def _overrides(
+    kinds: Any, categories: Any, immutable: Any, mutable: Any, increase_only: Any, decrease_only: Any, bounds: Any,
+    step: Any, blanks: Any, labels: Any, units: Any, formats: Any, difficulty: Any,
+) -> Overrides:  # fmt: skip
+    for what, names in (("immutable", immutable), ("increase_only", increase_only), ("decrease_only", decrease_only)):
+        if isinstance(names, str):
+            raise SchemaError(f"'{what}' must be a list of column names. Got the text {names!r}; write [{names!r}].")
+    return Overrides(
+        dict(kinds or {}), dict(categories or {}), tuple(immutable), None if mutable is None else tuple(mutable),
+        tuple(increase_only), tuple(decrease_only), dict(bounds or {}), dict(step or {}), dict(blanks or {}),
+        dict(labels or {}), dict(units or {}), dict(formats or {}), dict(difficulty or {}),
+    )  # fmt: skip
+
+
+def blank_names(schema: Schema, row: NDArray[np.float64]) -> list[str]:
+    """The names of the blanks of one coded row."""
+    return [f.name for f, code in zip(schema.features, row, strict=True) if is_blank(float(code))]

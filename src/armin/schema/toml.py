@@ -1,0 +1,138 @@
+"""A schema as a readable TOML file, and back."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from armin.errors import SchemaError
+from armin.schema.feature import Feature
+from armin.schema.table import Schema
+
+__all__ = ["FORMAT", "read_toml", "schema_from_dict", "schema_to_dict", "write_toml"]
+
+FORMAT = 1
+"""Version of the file format."""
+
+_HEADER = """\
+# What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal.
+# direction: "any", "increase", "decrease" or "fixed".  blank: "shift", "reach" or "freeze".
+"""
+_KEYS = ("kind", "bounds", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty")
+
+
+def schema_to_dict(schema: Schema) -> dict[str, Any]:
+    """A schema as plain data.
+
+    >>> schema = Schema((Feature("age", "integer", lower=18, upper=90, direction="fixed"),))
+    >>> schema_to_dict(schema)["features"]["age"]
+    {'kind': 'integer', 'bounds': [18, 90], 'direction': 'fixed'}
+    """
+    features: dict[str, Any] = {}
+    for f in schema:
+        entry: dict[str, Any] = {"kind": f.kind}
+        if f.is_number:
+            entry["bounds"] = [_tidy(f.lower), _tidy(f.upper)]
+        else:
+            entry["categories"] = list(f.categories)
+        entry["direction"] = f.direction
+        if f.step is not None:
+            entry["step"] = _tidy(f.step)
+        extras = (
+            ("blank", f.blank, None),
+            ("label", f.label, ""),
+            ("unit", f.unit, ""),
+            ("format", f.format, ""),
+            ("difficulty", _tidy(f.difficulty), 1),
+        )
+        entry |= {key: value for key, value, plain in extras if value != plain}
+        features[f.name] = entry
+    return {"armin_schema": FORMAT, "features": features}
+
+
+def schema_from_dict(data: dict[str, Any]) -> Schema:
+    """The schema behind :func:`schema_to_dict`."""
+    version = data.get("armin_schema")
+    if version != FORMAT:
+        raise SchemaError(f"A schema file must say armin_schema = {FORMAT}. Got {version!r} instead.")
+    entries = data.get("features")
+    if not isinstance(entries, dict) or not entries:
+        raise SchemaError("A schema file needs a [features.NAME] table for each column. Got none.")
+    features = []
+    for name, entry in entries.items():
+        unknown = [key for key in entry if key not in _KEYS]
+        if unknown:
+            raise SchemaError(f"[features.{name}] has an unknown key {unknown[0]!r}. Known: {', '.join(_KEYS)}.")
+        if "kind" not in entry:
+            raise SchemaError(f"[features.{name}] needs a kind.")
+        bounds = entry.get("bounds", (None, None))
+        if len(bounds) != 2:
+            raise SchemaError(f"[features.{name}] bounds must be [lower, upper]. Got {bounds!r}.")
+        features.append(
+            Feature(
+                name=name,
+                kind=entry["kind"],
+                lower=None if bounds[0] is None else float(bounds[0]),
+                upper=None if bounds[1] is None else float(bounds[1]),
+                categories=tuple(entry.get("categories", ())),
+                direction=entry.get("direction", "any"),
+                step=None if "step" not in entry else float(entry["step"]),
+                blank=entry.get("blank"),
+                label=entry.get("label", ""),
+                unit=entry.get("unit", ""),
+                format=entry.get("format", ""),
+                difficulty=float(entry.get("difficulty", 1.0)),
+            )
+        )
+    return Schema(tuple(features))
+
+
+def write_toml(schema: Schema, path: str | Path | None = None) -> str:
+    """A schema as TOML text, also written to ``path`` if given.
+
+    >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
+    >>> read_toml(write_toml(schema)) == schema
+    True
+    """
+    lines = [_HEADER, f"armin_schema = {FORMAT}"]
+    for name, entry in schema_to_dict(schema)["features"].items():
+        lines.append(f"\n[features.{_key(name)}]")
+        lines.extend(f"{key} = {_toml(value)}" for key, value in entry.items())
+    text = "\n".join(lines) + "\n"
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def read_toml(source: str | Path) -> Schema:
+    """The schema in a TOML file, or in TOML text (anything with a line break)."""
+    if isinstance(source, Path) or "\n" not in source:
+        path = Path(source)
+        if not path.is_file():
+            raise SchemaError(f"There is no schema file {str(path)!r}. Write one with schema.to_toml(path).")
+        source = path.read_text(encoding="utf-8")
+    try:
+        data = tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        raise SchemaError(f"The schema is not valid TOML: {error}.") from None
+    return schema_from_dict(data)
+
+
+def _tidy(number: float | None) -> float | int | None:
+    return int(number) if number is not None and float(number).is_integer() else number
+
+
+def _key(name: str) -> str:
+    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if plain else _toml(name)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    if isinstance(value, str):
+        # JSON's escapes are TOML's, but for DEL
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return json.dumps(value)

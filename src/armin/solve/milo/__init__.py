@@ -1,0 +1,131 @@
+"""The paper's mixed-integer linear programs, and the solvers that take them.
+
+``linear``, ``relu`` and ``trees`` write a problem as a :class:`~armin.solve.milo.program.Program`;
+``highs``, ``gurobi`` and ``scip`` solve it. The program is a relaxation by a named tolerance, so each
+answer is checked with the model itself; one that does not stand is ruled out and the program solved
+again. Hence the final answer is exact, ties included.
+
+>>> import numpy as np
+>>> from armin.models.kinds import Above, LinearModel
+>>> from armin.problem import Problem
+>>> model = LinearModel(np.array([[1.0, 1.0]]), np.array([-6.0]), Above(0.0))
+>>> problem = Problem.from_tables(
+...     [[1.0, 0.0], [3.0, 0.0]], {0: [0, 2, 4], 1: [0, 5]}, {0: [0, 1, 2], 1: [0, 1.5]}, model, required=2
+... )
+>>> solution = solve_by_milo(problem)
+>>> solution.status.value, solution.choice, solution.cost
+('optimal', (0, 1), 1.5)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib import import_module
+
+from armin.errors import ParameterError, SolverError
+from armin.models.kinds import BlackBox, IntArray, LinearModel, ReluNetwork, TreeEnsemble
+from armin.problem import Problem, Solution, Status
+from armin.solve.milo.linear import write_linear
+from armin.solve.milo.program import SOLVER_TOLERANCE, Answer, Program
+from armin.solve.milo.reduce import merge_candidates, merge_options
+from armin.solve.milo.relu import write_relu
+from armin.solve.milo.trees import write_trees
+
+__all__ = ["FORMULATIONS", "SOLVERS", "solve_by_milo", "write_program"]
+
+FORMULATIONS = ("tight", "paper")
+"""``"paper"`` writes the paper's rows; ``"tight"`` stronger or fewer ones with the same solutions."""
+
+SOLVERS = ("highs", "gurobi", "scip")
+"""The leaves, by name."""
+
+
+def write_program(problem: Problem, formulation: str = "tight") -> Program:
+    """Write ``problem`` as a mixed-integer linear program.
+
+    >>> import numpy as np
+    >>> from armin.models.kinds import Above
+    >>> model = LinearModel(np.ones((1, 1)), np.array([-3.0]), Above(0.0))
+    >>> p = Problem.from_tables([[1.0], [2.0]], {0: [0, 1, 2]}, {0: [0, 1, 2]}, model, required=1)
+    >>> write_program(p, "paper").picks
+    (array([0, 1, 2]),)
+    """
+    if formulation not in FORMULATIONS:
+        raise ParameterError(f"The 'formulation' must be one of {FORMULATIONS}. Got {formulation!r} instead.")
+    match problem.model:
+        case LinearModel():
+            return write_linear(problem, problem.model, formulation)
+        case ReluNetwork():
+            return write_relu(problem, problem.model, formulation)
+        case TreeEnsemble():
+            return write_trees(problem, problem.model, formulation)
+        case BlackBox():
+            raise SolverError(
+                "Method 'milo' needs a linear model, a ReLU network or a tree ensemble. Got a BlackBox. "
+                "Use method='auto' or method='enumerate'."
+            )
+
+
+def solve_by_milo(
+    problem: Problem, solver: str = "highs", time_limit: float | None = None, formulation: str = "tight"
+) -> Solution:
+    """Solve ``problem`` with a mixed-integer linear solver.
+
+    Parameters
+    ----------
+    problem : the problem; its model must not be a BlackBox
+    solver : ``"highs"``, ``"gurobi"`` or ``"scip"``
+    time_limit : seconds for all of it, or None
+    formulation : ``"tight"`` or ``"paper"``
+    """
+    start = time.perf_counter()
+    run = _leaf(solver)
+    name = f"milo-{solver}"
+    if isinstance(problem.model, BlackBox) or formulation not in FORMULATIONS:
+        write_program(problem, formulation)  # says what is wrong
+    if problem.is_solved_by(problem.keep):
+        return Solution(Status.OPTIMAL, problem.keep, 0.0, 0.0, time.perf_counter() - start, name)
+    if not problem.options:
+        return Solution(Status.INFEASIBLE, None, None, float("inf"), time.perf_counter() - start, name)
+    smaller, kept = _reduce(problem) if formulation == "tight" else (problem, None)
+    program = write_program(smaller, formulation)
+    bound, nodes = 0.0, 0
+    while True:
+        spent = time.perf_counter() - start
+        if time_limit is not None and spent >= time_limit:
+            return Solution(Status.UNKNOWN, None, None, bound, spent, name, nodes)
+        answer = run(program, None if time_limit is None else time_limit - spent)
+        nodes += answer.nodes
+        bound = max(bound, _safe(answer) * program.unit)
+        seconds = time.perf_counter() - start
+        if answer.values is None:
+            return Solution(answer.status, None, None, bound, seconds, name, nodes)
+        picked = program.choice(answer.values)
+        choice = picked if kept is None else tuple(int(keep[j]) for keep, j in zip(kept, picked, strict=True))
+        if problem.is_solved_by(choice):
+            cost = problem.cost(choice)
+            bound = cost if answer.status is Status.OPTIMAL else min(bound, cost)
+            return Solution(answer.status, choice, cost, bound, seconds, name, nodes)
+        program = program.without(picked)
+
+
+def _reduce(problem: Problem) -> tuple[Problem, tuple[IntArray, ...] | None]:
+    merged = merge_candidates(problem)
+    if isinstance(merged.model, TreeEnsemble):
+        return merge_options(merged, merged.model)
+    return merged, None
+
+
+def _safe(answer: Answer) -> float:
+    """The bound, less what the solver may err."""
+    if answer.status is Status.INFEASIBLE:
+        return float("inf")
+    return max(0.0, answer.bound - SOLVER_TOLERANCE * max(1.0, abs(answer.bound)))
+
+
+def _leaf(solver: str) -> Callable[[Program, float | None], Answer]:
+    if solver not in SOLVERS:
+        raise ParameterError(f"The 'solver' must be one of {SOLVERS}. Got {solver!r} instead.")
+    run: Callable[[Program, float | None], Answer] = import_module(f"armin.solve.milo.{solver}").run
+    return run

@@ -1,0 +1,73 @@
+"""Smaller problems with the same answer: duplicate candidates and indistinguishable options."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.models.kinds import IntArray, TreeEnsemble
+from armin.problem import Options, Problem
+
+__all__ = ["merge_candidates", "merge_options"]
+
+_ENTRIES_AT_ONCE = 10_000_000
+
+
+def merge_candidates(problem: Problem) -> Problem:
+    """Candidates that are equal before and after every option become one, with the sum of their weights.
+
+    >>> from armin.models.kinds import Above, LinearModel
+    >>> model = LinearModel(np.ones((1, 1)), np.zeros(1), Above(0.0))
+    >>> p = Problem.from_tables([[1], [2], [1]], {0: [0, 1]}, {0: [0, 1]}, model, 2)
+    >>> merge_candidates(p).weights.tolist()
+    [2.0, 1.0]
+    """
+    n = problem.n_candidates
+    parts = [problem.candidates] + [o.outcomes.reshape(n, -1) for o in problem.options if not o.same_for_all]
+    table = np.ascontiguousarray(np.concatenate(parts, axis=1) + 0.0)  # + 0.0: -0.0 and 0.0 are one value
+    rows: dict[bytes, int] = {}
+    group = np.array([rows.setdefault(row.tobytes(), len(rows)) for row in table])
+    if len(rows) == n:
+        return problem
+    first = np.unique(group, return_index=True)[1]
+    merged = problem.among(first, required=min(problem.required, float(problem.weights[first].sum())))
+    weights = np.zeros(len(rows))
+    np.add.at(weights, group, problem.weights)
+    return replace(merged, weights=weights, required=problem.required)
+
+
+def merge_options(problem: Problem, model: TreeEnsemble) -> tuple[Problem, tuple[IntArray, ...]]:
+    """Drop every option that no split of ``model`` can tell from a cheaper one.
+
+    Returns the smaller problem and, for each feature, the options that were kept. Features in rules
+    keep all their options, and so do all features when single choices are forbidden.
+    """
+    ruled = {d for rule in problem.rules for d in (rule.first, rule.second)}
+    kept = tuple(
+        np.arange(option.size) if problem.forbidden or d in ruled else _cheapest(option, model)
+        for d, option in enumerate(problem.options)
+    )
+    options = tuple(
+        replace(option, outcomes=option.outcomes[:, keep], costs=option.costs[keep])
+        for option, keep in zip(problem.options, kept, strict=True)
+    )
+    return replace(problem, options=options), kept
+
+
+def _cheapest(option: Options, model: TreeEnsemble) -> IntArray:
+    """The cheapest option of each class that the splits can tell apart; "keep" wins its class."""
+    label: NDArray[np.intp] = np.zeros(option.size, dtype=np.intp)
+    at_once = max(1, _ENTRIES_AT_ONCE // (option.outcomes.shape[0] * option.size))
+    for place, column in enumerate(option.columns.tolist()):
+        nodes = np.flatnonzero(model.feature == column)
+        for low in range(0, nodes.size, at_once):
+            some = nodes[low : low + at_once]
+            left = model.goes_left(some[:, None, None], option.outcomes[None, :, :, place])
+            table = np.vstack([label[None, :], left.reshape(-1, option.size)])
+            label = np.unique(table, axis=1, return_inverse=True)[1].reshape(-1).astype(np.intp)
+    order = np.lexsort((np.arange(option.size), option.costs))
+    order = np.concatenate([[0], order[order != 0]])
+    first = np.unique(label[order], return_index=True)[1]
+    return np.sort(order[first])

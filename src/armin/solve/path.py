@@ -1,0 +1,95 @@
+"""Every confidence at once: the paper's path algorithm.
+
+>>> import numpy as np
+>>> from armin.models.kinds import Above, LinearModel
+>>> from armin.problem import Problem
+>>> model = LinearModel(np.array([[1.0]]), np.array([-4.0]), Above(0.0))
+>>> problem = Problem.from_tables([[1.0], [2.0], [2.0]], {0: [0, 1, 2, 3]}, {0: [0, 1, 2, 3]}, model, required=1)
+>>> [(point.solution.cost, point.weight) for point in solve_path(problem)]
+[(2.0, 2.0), (3.0, 3.0)]
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from armin.errors import ParameterError
+from armin.problem import WEIGHT_TOLERANCE, Problem, Solution, Status
+from armin.solve import solve
+
+__all__ = ["PathPoint", "solve_path"]
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """A step of the path from cheap and doubtful to dear and certain.
+
+    Attributes
+    ----------
+    solution : what the solver found
+    weight : the accepted weight. The solution answers every requirement above the weight of the point
+        before it, up to this one. Where the solution has no choice: the requirement that ended the path.
+    confidence : ``weight`` divided by the total weight
+    """
+
+    solution: Solution
+    weight: float
+    confidence: float
+
+
+def solve_path(
+    problem: Problem, method: str = "auto", *, solver: str = "highs", time_limit: float | None = None
+) -> list[PathPoint]:
+    """Solve ``problem`` for every required weight, whatever ``problem.required`` says.
+
+    Parameters
+    ----------
+    problem : the problem
+    method, solver : how each point is solved, as in :func:`armin.solve.solve`
+    time_limit : seconds for the whole path, or None
+
+    Returns
+    -------
+    list of PathPoint
+        Cost and confidence both increase strictly. If the path ends before all candidates are accepted,
+        a last point without a choice says why: infeasible (proved) or unknown (time ran out).
+    """
+    if time_limit is not None and not time_limit > 0:
+        raise ParameterError(f"The 'time_limit' must be a positive number of seconds, or None. Got {time_limit!r}.")
+    start = time.perf_counter()
+    total = float(problem.weights.sum())
+    step = _smallest_step(problem)
+    required = float(problem.weights.min())
+    points: list[PathPoint] = []
+    while True:
+        left = None if time_limit is None else time_limit - (time.perf_counter() - start)
+        if left is not None and left <= 0:
+            bound = points[-1].solution.bound if points else 0.0
+            found = Solution(Status.UNKNOWN, None, None, bound, 0.0, "path")
+        else:
+            found = solve(problem.demanding(required), method, solver=solver, time_limit=left)
+        if found.choice is None or found.cost is None:
+            return [*points, PathPoint(found, required, required / total)]
+        weight = problem.weight_accepted(found.choice)
+        # more confidence for no more cost: the points before are dominated
+        while points and (points[-1].solution.cost or 0.0) >= found.cost:
+            bound = points.pop().solution.bound
+            if bound < found.cost:  # not proved for the requirements that the dominated point answered
+                found = replace(found, status=Status.FEASIBLE, bound=min(bound, found.bound))
+        points.append(PathPoint(found, weight, weight / total))
+        if weight + step > total * (1 + WEIGHT_TOLERANCE):
+            return points
+        required = min(weight + step, total)
+
+
+def _smallest_step(problem: Problem) -> float:
+    """What must be added to a weight so that only larger weights suffice."""
+    least = float(problem.weights.min())
+    multiples = problem.weights / least
+    if np.all(np.abs(multiples - np.round(multiples)) <= WEIGHT_TOLERANCE):
+        return least
+    # more than the tolerance by which weights are compared
+    return 3 * WEIGHT_TOLERANCE * float(problem.weights.sum())

@@ -1,0 +1,756 @@
+"""The fidelity law: a model that was read accepts exactly what the user's own estimator accepts."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    SGDClassifier,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+from armin.errors import ModelError, NotFittedError, ParameterError
+from armin.models import read_black_box, read_model, register_reader, supported_models
+from armin.models.decide import AmongLinked, decide_by_score, lowest_accepted
+from armin.models.kinds import Above, Among, LinearModel, Model, ReluNetwork, TreeEnsemble
+
+try:
+    import xgboost
+except ImportError:
+    xgboost = None
+
+needs_xgboost = pytest.mark.skipif(xgboost is None, reason="xgboost is an optional extra")
+
+Array = NDArray[Any]
+
+
+def quiet_fit(estimator: Any, X: Array, y: Array) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        return estimator.fit(X, y)
+
+
+def data(kind: str) -> tuple[Array, Array]:
+    """Coarse values, so that many rows lie on thresholds; noisy labels, so that trees grow."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(140, 4)).round(1)
+    score = X[:, 0] - X[:, 1] + 0.5 * np.sin(3 * X[:, 2]) + rng.normal(size=140) / 2
+    if "cat" in kind:
+        X[:, 1] = rng.integers(0, 8, 140)
+        score = score + 2 * np.isin(X[:, 1], [1, 4, 6])
+    if "nan" in kind:
+        X[rng.random(X.shape) < 0.15] = np.nan
+    if "multi" in kind:
+        return X, np.digitize(score, [-0.7, 0.7])
+    if "words" in kind:
+        return X, np.where(score > 0, "yes", "no")
+    return X, (score > 0).astype(int)
+
+
+def legacy_ovr() -> Any:
+    if "multi_class" not in LogisticRegression().get_params():
+        pytest.skip("this scikit-learn has no multi_class any more")
+    return LogisticRegression(multi_class="ovr", C=3.0)
+
+
+def xgb(**params: Any) -> Any:
+    return xgboost.XGBClassifier(**{"n_estimators": 9, "max_depth": 3, "n_jobs": 1, **params})
+
+
+LINEAR: dict[str, tuple[str, Callable[[], Any]]] = {
+    "logistic": ("words", lambda: LogisticRegression()),
+    "logistic liblinear": ("binary", lambda: LogisticRegression(solver="liblinear")),
+    "logistic multinomial": ("multi", lambda: LogisticRegression(C=3.0)),
+    "logistic ovr": ("multi", legacy_ovr),
+    "logistic cv": ("binary", lambda: LogisticRegressionCV(Cs=2, cv=2)),
+    "linear svc": ("binary", lambda: LinearSVC()),
+    "linear svc multi": ("multi", lambda: LinearSVC()),
+    "sgd hinge": ("words", lambda: SGDClassifier(random_state=0)),
+    "sgd log": ("binary", lambda: SGDClassifier(loss="log_loss", random_state=0)),
+    "sgd huber": ("binary", lambda: SGDClassifier(loss="modified_huber", alpha=0.05, random_state=0)),
+    "ridge": ("binary", lambda: RidgeClassifier()),
+    "ridge cv multi": ("multi", lambda: RidgeClassifierCV()),
+    "perceptron": ("binary", lambda: Perceptron()),
+    "passive aggressive": ("binary", lambda: PassiveAggressiveClassifier(random_state=0)),
+    "lda": ("binary", lambda: LinearDiscriminantAnalysis()),
+    "lda multi": ("multi", lambda: LinearDiscriminantAnalysis()),
+    "mlp": ("words", lambda: MLPClassifier((6,), solver="lbfgs", max_iter=60, random_state=1)),
+    "mlp deep": ("binary", lambda: MLPClassifier((5, 4, 3), solver="lbfgs", max_iter=60, random_state=1)),
+    "mlp multi": ("multi", lambda: MLPClassifier((6, 4), solver="lbfgs", max_iter=60, random_state=1)),
+}
+
+TREES: dict[str, tuple[str, Callable[[], Any]]] = {
+    "tree": ("words nan", lambda: DecisionTreeClassifier(max_depth=4, random_state=0)),
+    "tree balanced": ("multi nan", lambda: DecisionTreeClassifier(max_depth=4, class_weight="balanced")),
+    "extra tree": ("binary", lambda: ExtraTreeClassifier(max_depth=4, random_state=0)),
+    "forest": ("binary nan", lambda: RandomForestClassifier(7, max_depth=4, random_state=0)),
+    "forest fitted without nan": ("words", lambda: RandomForestClassifier(4, max_depth=3, random_state=0)),
+    "forest balanced": (
+        "binary",
+        lambda: RandomForestClassifier(5, max_leaf_nodes=8, class_weight="balanced", random_state=0),
+    ),
+    "forest multi": ("multi nan", lambda: RandomForestClassifier(6, max_depth=3, random_state=0)),
+    "extra trees": ("binary", lambda: ExtraTreesClassifier(6, max_depth=4, random_state=0)),
+    "boosting": ("words", lambda: GradientBoostingClassifier(n_estimators=8, random_state=0)),
+    "boosting exponential": ("binary", lambda: GradientBoostingClassifier(loss="exponential", n_estimators=8)),
+    "boosting from zero": ("binary", lambda: GradientBoostingClassifier(init="zero", n_estimators=8, subsample=0.7)),
+    "boosting from dummy": (
+        "binary",
+        lambda: GradientBoostingClassifier(init=DummyClassifier(strategy="uniform"), n_estimators=4),
+    ),
+    "boosting multi": ("multi", lambda: GradientBoostingClassifier(n_estimators=5, random_state=0)),
+    "hist": ("words nan", lambda: HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5)),
+    "hist multi": ("multi nan", lambda: HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=5)),
+    "hist categories": (
+        "binary cat nan",
+        lambda: HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5, categorical_features=[1]),
+    ),
+}
+
+XGBOOST: dict[str, tuple[str, Callable[[], Any]]] = {
+    "xgb": ("binary nan", lambda: xgb()),
+    "xgb hinge": ("binary", lambda: xgb(objective="binary:hinge")),
+    "xgb logitraw": ("binary", lambda: xgb(objective="binary:logitraw")),
+    "xgb base score": ("binary nan", lambda: xgb(base_score=0.2, max_leaves=5, grow_policy="lossguide")),
+    "xgb multi": ("multi nan", lambda: xgb(n_estimators=5)),
+    "xgb softmax": ("multi", lambda: xgb(n_estimators=4, objective="multi:softmax")),
+    "xgb parallel trees": ("multi nan", lambda: xgb(n_estimators=3, num_parallel_tree=2, subsample=0.7)),
+    "xgb categories": (
+        "binary cat nan",
+        lambda: xgb(enable_categorical=True, feature_types=["q", "c", "q", "q"], max_cat_to_onehot=3),
+    ),
+    "xgb forest": ("binary nan", lambda: xgboost.XGBRFClassifier(n_estimators=6, max_depth=3, n_jobs=1)),
+}
+
+ALL = {**LINEAR, **TREES, **XGBOOST}
+
+
+def each(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=needs_xgboost) if name in XGBOOST else name for name in names]
+
+
+@cache
+def fitted(name: str) -> Any:
+    kind, make = ALL[name]
+    X, y = data(kind)
+    return quiet_fit(make(), X, y)
+
+
+def said(estimator: Any, X: Array, desired: list[Any], threshold: float | None) -> Array:
+    if threshold is None:
+        return np.isin(estimator.predict(X), desired)
+    columns = [list(estimator.classes_).index(label) for label in desired]
+    return np.asarray(estimator.predict_proba(X)[:, columns].sum(axis=1) >= threshold)
+
+
+def allows_nan(estimator: Any, X: Array) -> bool:
+    try:
+        estimator.predict(np.full((1, X.shape[1]), np.nan))
+    except ValueError:
+        return False
+    return True
+
+
+def rows_for(name: str, model: Model) -> Array:
+    """Rows of the data, random ones, and those on which the model is most likely to be misread."""
+    estimator, X = fitted(name), data(ALL[name][0])[0]
+    rng = np.random.default_rng(3)
+    wild = rng.normal(size=(60, X.shape[1])) * 2
+    if "categories" in name:
+        wild[:, 1] = rng.integers(0, 8, 60)
+    parts = [X, wild]
+    if isinstance(model, TreeEnsemble):
+        parts.append(rows_on_thresholds(model, X))
+    else:
+        parts.append(rows_on_the_boundary(estimator, wild))
+    rows = np.concatenate(parts)
+    if "categories" in name:
+        rows[-10:, 1] = np.arange(10)  # 8 and 9 are unknown
+        rows[-14:-10, 1] = [200.0, -1.0, -3.0, np.nan]
+    if isinstance(model, TreeEnsemble) and allows_nan(estimator, X):
+        holes = rows[: X.shape[0]].copy()
+        holes[rng.random(holes.shape) < 0.3] = np.nan
+        rows = np.concatenate([rows, holes])
+    return rows
+
+
+def rows_on_thresholds(model: TreeEnsemble, X: Array) -> Array:
+    """A row at every split threshold and at its two neighbours, in the precision of the inputs."""
+    inner = np.flatnonzero((model.feature >= 0) & np.isfinite(model.threshold))  # infinite: all but NaN go left
+    if model.category_set is not None:
+        inner = inner[model.category_set[inner] < 0]
+    kind = np.dtype(model.input_precision).type
+    cut = model.threshold[inner].astype(kind)
+    values = np.stack([cut, np.nextafter(cut, kind(-np.inf)), np.nextafter(cut, kind(np.inf))], axis=1)
+    rows = np.repeat(X[np.arange(inner.size) % X.shape[0]], 3, axis=0)
+    rows[np.arange(rows.shape[0]), np.repeat(model.feature[inner], 3)] = values.astype(np.float64).ravel()
+    # between two float32 values, where rounding decides
+    beside = rows[:: max(1, rows.shape[0] // 50)].copy()
+    return np.concatenate([rows, np.nextafter(beside, np.inf), np.nextafter(beside, -np.inf)])
+
+
+def rows_on_the_boundary(estimator: Any, rows: Array) -> Array:
+    """Bisect between rows of different answers until they are neighbours."""
+    answers = estimator.predict(rows)
+    first = [(i, j) for i in range(len(rows)) for j in (i + 1, i + 2) if j < len(rows) and answers[i] != answers[j]]
+    a, b = (rows[[pair[side] for pair in first[:25]]] for side in (0, 1))
+    here = answers[[pair[0] for pair in first[:25]]]
+    trail = []
+    for _ in range(60):
+        middle = a + (b - a) / 2
+        same = (estimator.predict(middle) == here)[:, None]
+        a, b = np.where(same, middle, a), np.where(same, b, middle)
+        trail.append(middle)
+    return np.concatenate([*trail[-12:], a, b])
+
+
+def thresholds_for(estimator: Any, X: Array, label: Any) -> list[float]:
+    """Round ones, and one that a row attains exactly, with its neighbours."""
+    share = estimator.predict_proba(X)[:, list(estimator.classes_).index(label)]
+    inside = np.sort(share[(share > 0) & (share < 1)])
+    if inside.size == 0:
+        return [0.5]
+    attained = inside[inside.size // 2]
+    near = [attained, np.nextafter(attained, attained.dtype.type(1)), np.nextafter(attained, attained.dtype.type(0))]
+    return [0.5, 0.7, *(float(t) for t in near)]
+
+
+@pytest.mark.parametrize("name", each(ALL))
+def test_read_model_says_what_predict_says(name: str) -> None:
+    estimator = fitted(name)
+    classes = estimator.classes_.tolist()
+    wishes = [[c] for c in classes] + ([classes[:2], classes[1:], classes[::2]] if len(classes) > 2 else [])
+    for wish in wishes:
+        model = read_model(estimator, wish if len(wish) > 1 else wish[0])
+        rows = rows_for(name, model)
+        expected = said(estimator, rows, wish, None)
+        assert expected.any()
+        assert not expected.all()
+        assert model.n_inputs == rows.shape[1]
+        np.testing.assert_array_equal(model.accepts(rows), expected)
+
+
+@pytest.mark.parametrize("name", each(name for name, (kind, _) in ALL.items() if "multi" not in kind))
+def test_read_model_says_what_predict_proba_says(name: str) -> None:
+    estimator = fitted(name)
+    if not hasattr(estimator, "predict_proba"):
+        with pytest.raises(ParameterError, match="needs an estimator with predict_proba"):
+            read_model(estimator, estimator.classes_[0], threshold=0.5)
+        return
+    X = data(ALL[name][0])[0]
+    for label in estimator.classes_:
+        for threshold in thresholds_for(estimator, X, label):
+            model = read_model(estimator, label, threshold=threshold)
+            rows = rows_for(name, model)
+            np.testing.assert_array_equal(model.accepts(rows), said(estimator, rows, [label], threshold))
+
+
+@pytest.mark.parametrize("name", ["forest multi", "tree balanced"])
+def test_threshold_on_one_of_three_classes_of_a_forest(name: str) -> None:
+    estimator, X = fitted(name), data(ALL[name][0])[0]
+    for label in estimator.classes_:
+        for threshold in thresholds_for(estimator, X, label):
+            model = read_model(estimator, label, threshold=threshold)
+            rows = rows_for(name, model)
+            np.testing.assert_array_equal(model.accepts(rows), said(estimator, rows, [label], threshold))
+
+
+@pytest.mark.parametrize("name", each([*TREES, *XGBOOST]))
+def test_outputs_of_trees_are_those_of_the_library_bit_for_bit(name: str) -> None:
+    estimator = fitted(name)
+    model = read_model(estimator, estimator.classes_[-1])
+    rows = rows_for(name, model)
+    if hasattr(estimator, "get_booster"):
+        theirs = estimator.predict(rows, output_margin=True)
+    elif hasattr(estimator, "decision_function"):
+        theirs = estimator.decision_function(rows)
+    else:
+        theirs = estimator.predict_proba(rows)
+    np.testing.assert_array_equal(model.outputs(rows), theirs.reshape(rows.shape[0], -1))
+
+
+@pytest.mark.parametrize("name", ["mlp", "mlp deep", "mlp multi", "logistic", "lda multi"])
+def test_outputs_of_linear_models_and_networks_are_those_of_the_library(name: str) -> None:
+    estimator = fitted(name)
+    model = read_model(estimator, estimator.classes_[-1])
+    rows = rows_for(name, model)
+    if isinstance(model, LinearModel):
+        np.testing.assert_array_equal(model.outputs(rows).squeeze(), estimator.decision_function(rows))
+    else:
+        assert isinstance(model, ReluNetwork)
+        assert len(model.weights) == estimator.n_layers_ - 1
+        largest = model.outputs(rows)
+        chances = expit(largest[:, 0]) if largest.shape[1] == 1 else None
+        if chances is not None:
+            np.testing.assert_allclose(chances, estimator.predict_proba(rows)[:, 1], rtol=1e-12)
+
+
+# --- models that are exact in real arithmetic only: away from the last bits of the boundary
+
+
+def test_linear_support_vectors() -> None:
+    X, y = data("words")
+    svc = SVC(kernel="linear").fit(X, y)
+    rows = np.random.default_rng(0).normal(size=(500, 4))
+    for label in svc.classes_:
+        np.testing.assert_array_equal(read_model(svc, label).accepts(rows), svc.predict(rows) == label)
+    tied = SVC(kernel="linear").fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
+    on = np.array([[0.0, 0.0], [0.0, 5.0]])
+    for label in (0, 1):
+        np.testing.assert_array_equal(read_model(tied, label).accepts(on), tied.predict(on) == label)
+
+
+@pytest.mark.parametrize("kind", ["binary", "multi"])
+def test_identity_network_becomes_linear(kind: str) -> None:
+    X, y = data(kind)
+    mlp = quiet_fit(MLPClassifier((5, 3), activation="identity", max_iter=60, random_state=0), X, y)
+    rows = np.random.default_rng(0).normal(size=(500, 4))
+    for label in mlp.classes_:
+        model = read_model(mlp, label)
+        assert isinstance(model, LinearModel)
+        np.testing.assert_array_equal(model.accepts(rows), mlp.predict(rows) == label)
+
+
+# --- ties
+
+
+def test_tie_of_a_linear_score_goes_to_the_first_class() -> None:
+    logistic = LogisticRegression().fit([[0.0, 0.0], [1.0, 1.0]], ["a", "b"])
+    logistic.coef_, logistic.intercept_ = np.array([[1.0, -1.0]]), np.array([0.0])
+    rows = np.array([[3.0, 3.0], [np.nextafter(3, 4), 3.0], [3.0, np.nextafter(3, 4)]])
+    assert logistic.predict(rows).tolist() == ["a", "b", "a"]
+    assert read_model(logistic, "a").accepts(rows).tolist() == [True, False, True]
+    assert read_model(logistic, "b").accepts(rows).tolist() == [False, True, False]
+    assert read_model(logistic, "a").decision == Above(0.0)
+    assert read_model(logistic, "b").decision == Above.strictly(0.0)
+
+
+def test_tie_of_two_trees() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 3, size=(30, 3)).astype(float), rng.integers(0, 2, 30)
+    forest = RandomForestClassifier(2, max_depth=2, min_samples_leaf=1, random_state=3)
+    grid = np.array(np.meshgrid([0, 1, 2], [0, 1, 2], [0, 1, 2])).reshape(3, -1).T.astype(float)
+    ties = 0
+    for seed in range(20):
+        forest.set_params(random_state=seed, max_depth=None).fit(X[:12], y[:12])
+        shares = forest.predict_proba(grid)
+        ties += int((shares[:, 0] == shares[:, 1]).sum())
+        for label in (0, 1):
+            np.testing.assert_array_equal(read_model(forest, label).accepts(grid), forest.predict(grid) == label)
+            half = read_model(forest, label, threshold=0.5)
+            np.testing.assert_array_equal(half.accepts(grid), shares[:, label] >= 0.5)
+    assert ties > 0
+
+
+@pytest.mark.parametrize(
+    ("make", "winner"),
+    [
+        (lambda: GradientBoostingClassifier(n_estimators=2), 1),
+        (lambda: HistGradientBoostingClassifier(max_iter=2), 0),
+        pytest.param(lambda: xgb(n_estimators=2), 0, marks=needs_xgboost),
+        pytest.param(lambda: xgb(n_estimators=2, objective="binary:hinge", base_score=0.5), None, marks=needs_xgboost),
+    ],
+)
+def test_score_of_zero(make: Callable[[], Any], winner: int | None) -> None:
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0, 1, 0, 1])
+    booster = make().fit(X, y)
+    answers = booster.predict(X)
+    if winner is not None:
+        assert set(answers) == {winner}
+    for label in (0, 1):
+        np.testing.assert_array_equal(read_model(booster, label).accepts(X), answers == label)
+        half = read_model(booster, label, threshold=0.5)
+        np.testing.assert_array_equal(half.accepts(X), booster.predict_proba(X)[:, label] >= 0.5)
+
+
+def network_of_one_layer(classes: int, weights: list[list[float]]) -> Any:
+    X = np.arange(12.0)[:, None]
+    mlp = quiet_fit(MLPClassifier((2,), max_iter=1, random_state=0), X, np.arange(12) % classes)
+    mlp.coefs_ = [np.array([[1.0, 0.0]]), np.array(weights)]
+    mlp.intercepts_ = [np.zeros(2), np.zeros(len(weights[0]))]
+    return mlp
+
+
+def test_score_that_the_logistic_rounds_to_one_half() -> None:
+    mlp = network_of_one_layer(2, [[1.0], [0.0]])
+    X = np.array([[0.0], [1e-300], [1e-17], [1e-16], [2.3e-16], [1e-15], [1.0]])
+    assert mlp.predict(X).tolist()[2] == 0  # although the score is positive
+    assert mlp.predict(X).tolist()[-1] == 1
+    for label in (0, 1):
+        np.testing.assert_array_equal(read_model(mlp, label).accepts(X), mlp.predict(X) == label)
+
+
+def test_scores_that_the_softmax_rounds_to_one_probability() -> None:
+    mlp = network_of_one_layer(3, [[0.0, 1.0, -1.0], [0.0, 0.0, 0.0]])
+    X = np.array([[0.0], [1e-300], [1e-17], [1e-16], [2.3e-16], [1e-15], [1e-11], [1.0]])
+    assert mlp.predict(X).tolist()[2] == 0  # although the score of class 1 is larger
+    assert mlp.predict(X).tolist()[-1] == 1
+    for label in (0, 1, 2):
+        np.testing.assert_array_equal(read_model(mlp, label).accepts(X), mlp.predict(X) == label)
+
+
+@needs_xgboost
+@pytest.mark.parametrize("objective", ["multi:softprob", "multi:softmax"])
+def test_margins_that_xgboost_rounds_to_one_probability(objective: str) -> None:
+    X, y = np.zeros((12, 2)), np.arange(12) % 3
+    booster = xgb(objective=objective, n_estimators=1).fit(X, y)
+    model = read_model(booster, 1)
+    assert isinstance(model.decision, AmongLinked)
+    steps = np.arange(-40, 41)[:, None] * np.float32(2.0**-26)
+    margins = np.concatenate([np.float32([[0.1, 0.1, -1.0]]) + steps * np.float32([[0, 1, 0]])] * 2).astype(np.float32)
+    margins[len(steps) :, 2] = margins[0, 0]
+    rows = np.zeros((margins.shape[0], 2))
+    for label in (0, 1, 2):
+        expected = booster.predict(rows, base_margin=margins) == label
+        np.testing.assert_array_equal(read_model(booster, label).decision.accepts(margins.astype(float)), expected)
+
+
+# --- tiny data sets, where everything ties
+
+
+def tiny_makers() -> list[Callable[[], Any]]:
+    makers: list[Callable[[], Any]] = [
+        lambda: DecisionTreeClassifier(random_state=0),
+        lambda: RandomForestClassifier(2, random_state=0),
+        lambda: GradientBoostingClassifier(n_estimators=3, max_depth=2, learning_rate=1.0),
+        lambda: HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=1),
+        lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.5),
+        lambda: RidgeClassifier(),
+    ]
+    if xgboost is not None:
+        makers += [lambda: xgb(n_estimators=3, learning_rate=1.0, min_child_weight=0)]
+    return makers
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    which=st.sampled_from(range(len(tiny_makers()))),
+    points=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=4, max_size=12),
+    n_classes=st.sampled_from([2, 3]),
+)
+def test_tiny_training_sets(which: int, points: list[tuple[int, int, int]], n_classes: int) -> None:
+    table = np.array(points, dtype=float)
+    X, y = table[:, :2], table[:, 2].astype(int) % n_classes
+    y = np.unique(y, return_inverse=True)[1]
+    if np.unique(y).size < 2:
+        y[0] = 1 - y[0]
+    estimator = tiny_makers()[which]().fit(X, y)
+    grid = np.array(np.meshgrid(np.arange(-1, 3, 0.5), np.arange(-1, 3, 0.5))).reshape(2, -1).T
+    for label in estimator.classes_:
+        model = read_model(estimator, label)
+        rows = np.concatenate([grid, rows_on_thresholds(model, X)]) if isinstance(model, TreeEnsemble) else grid
+        np.testing.assert_array_equal(model.accepts(rows), estimator.predict(rows) == label)
+        if estimator.classes_.size == 2 and hasattr(estimator, "predict_proba"):
+            share = estimator.predict_proba(rows)[:, list(estimator.classes_).index(label)]
+            threshold = min(1.0, max(1e-3, float(share[0])))
+            cut = read_model(estimator, label, threshold=threshold)
+            np.testing.assert_array_equal(cut.accepts(rows), share >= threshold)
+
+
+# --- the cut
+
+
+@given(st.floats(-1e300, 1e300))
+def test_lowest_accepted_finds_any_float(cut: float) -> None:
+    assert lowest_accepted(lambda s: s[:, 0] >= cut) == cut
+    assert lowest_accepted(lambda s: s[:, 0] > cut) == np.nextafter(cut, np.inf)
+
+
+@given(st.floats(-(2.0**100), 2.0**100, width=32))
+def test_lowest_accepted_in_single_precision(cut: float) -> None:
+    def strictly(scores: Array) -> Array:
+        assert scores.dtype == np.float32
+        return np.asarray(scores[:, 0] > np.float32(cut))
+
+    assert lowest_accepted(strictly, "float32") == float(np.nextafter(np.float32(cut), np.float32(np.inf)))
+    assert decide_by_score(lambda s: ~strictly(s), "m", "float32") == (-1.0, Above(-cut))
+
+
+# --- early stopping, labels, copies, laziness
+
+
+@needs_xgboost
+def test_trees_after_the_best_iteration_do_not_count() -> None:
+    X, y = data("binary")
+    booster = xgb(n_estimators=60, learning_rate=0.9, early_stopping_rounds=4)
+    booster.fit(X[:90], y[:90], eval_set=[(X[90:], y[90:])], verbose=False)
+    model = read_model(booster, 1)
+    assert isinstance(model, TreeEnsemble)
+    assert model.n_trees == booster.best_iteration + 1 < booster.get_booster().num_boosted_rounds()
+    np.testing.assert_array_equal(model.accepts(X), booster.predict(X) == 1)
+
+
+@needs_xgboost
+def test_base_score_as_a_number_and_as_a_list() -> None:
+    X, y = data("multi")
+    for base in (None, 0.3):
+        booster = xgb(n_estimators=3, base_score=base).fit(X, y)
+        np.testing.assert_array_equal(read_model(booster, 2).outputs(X), booster.predict(X, output_margin=True))
+
+
+@needs_xgboost
+def test_pandas_categories_of_xgboost_are_read_by_code() -> None:
+    pd = pytest.importorskip("pandas", reason="pandas makes the categories")
+    X, y = data("binary cat")
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["b"] = pd.Categorical.from_codes(X[:, 1].astype(int), list("zyxwvuts"))
+    booster = xgb(enable_categorical=True).fit(frame, y)
+    np.testing.assert_array_equal(read_model(booster, 1).accepts(X), booster.predict(frame) == 1)
+
+
+def test_desired_may_be_one_label_or_any_collection() -> None:
+    forest, X = fitted("forest multi"), data("multi nan")[0]
+    expected = np.isin(forest.predict(X), [0, 2])
+    for desired in ([0, 2], (2, 0), {0, 2}, frozenset({0, 2}), np.array([0, 2]), [0, 2, 2]):
+        np.testing.assert_array_equal(read_model(forest, desired).accepts(X), expected)
+    for desired in (1, np.int64(1), 1.0, [1], np.array(1)):
+        np.testing.assert_array_equal(read_model(forest, desired).accepts(X), forest.predict(X) == 1)
+    yes = fitted("mlp")
+    assert read_model(yes, np.str_("yes")).decision == read_model(yes, ["yes"]).decision
+    truth = DecisionTreeClassifier().fit([[0], [1]], [False, True])
+    assert read_model(truth, True).accepts(np.array([[0.0], [1.0]])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name", each(ALL))
+def test_reading_copies_and_changes_nothing(name: str) -> None:
+    estimator = fitted(name)
+    label = estimator.classes_[0]
+
+    def state() -> str:
+        kept = {k: v for k, v in vars(estimator).items() if k != "_Booster"}
+        booster = bytes(estimator.get_booster().save_raw("json")) if hasattr(estimator, "get_booster") else b""
+        return str(joblib.hash((kept, booster)))
+
+    before = state()
+    model = read_model(estimator, label)
+    assert state() == before
+    for array in vars(model).values():
+        if isinstance(array, np.ndarray):
+            assert array.flags.owndata
+            for theirs in vars(estimator).values():
+                assert not (isinstance(theirs, np.ndarray) and np.shares_memory(array, theirs))
+    rows = rows_for(name, model)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.accepts(rows), model.accepts(rows))
+
+
+def test_no_library_is_imported_before_it_is_needed() -> None:
+    code = "import sys, armin.models; print([m for m in ('xgboost', 'lightgbm') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_black_box_asks_the_estimator() -> None:
+    X, y = data("multi")
+    knn = KNeighborsClassifier(5).fit(X, y)
+    np.testing.assert_array_equal(read_black_box(knn, [0, 2]).accepts(X), np.isin(knn.predict(X), [0, 2]))
+    box = read_black_box(knn, [0, 2], threshold=0.6)
+    np.testing.assert_array_equal(box.accepts(X), knn.predict_proba(X)[:, [0, 2]].sum(axis=1) >= 0.6)
+    assert box.n_inputs == 4
+
+
+# --- the registry
+
+
+class Always(ClassifierMixin, BaseEstimator):
+    def fit(self, X: Array, y: Array) -> Always:
+        self.classes_, self.n_features_in_ = np.unique(y), X.shape[1]
+        return self
+
+    def predict(self, X: Array) -> Array:
+        return np.repeat(self.classes_[1], len(X))
+
+
+class Sub(Always):
+    pass
+
+
+class Stubborn(LogisticRegression):
+    def predict(self, X: Array) -> Array:
+        return np.repeat(self.classes_[0], len(X))
+
+
+class Renamed(LogisticRegression):
+    pass
+
+
+def always(estimator: Any, target: Any) -> LinearModel:
+    return LinearModel(np.zeros((1, 4)), np.zeros(1), Above(0.0 if target.accepted == (1,) else 1.0))
+
+
+def test_readers_can_be_registered_by_class_and_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from armin.models import read
+
+    monkeypatch.setattr(read, "_BY_NAME", dict(read._BY_NAME))
+    X, y = data("binary")
+    estimator = Always().fit(X, y)
+    with pytest.raises(ModelError, match="register_reader"):
+        read_model(estimator, 1)
+    register_reader(f"{Always.__module__.partition('.')[0]}.anything.Always", always, kind="constant")
+    assert read_model(Sub().fit(X, y), 1).accepts(X).all()
+    assert any(row[1:] == ("Always", "constant") for row in supported_models())
+    register_reader(Stubborn, always)
+    assert not read_model(quiet_fit(Stubborn(), X, y), 0).accepts(X).any()
+    with pytest.raises(ParameterError, match=r"'library\.Class'"):
+        register_reader("JustAName", always)
+
+
+def test_subclasses_are_read_unless_they_decide_by_themselves() -> None:
+    class Contrary(LogisticRegression):
+        def decision_function(self, X: Array) -> Array:
+            return -super().decision_function(X)
+
+    X, y = data("binary")
+    plain = quiet_fit(Renamed(), X, y)
+    np.testing.assert_array_equal(read_model(plain, 1).accepts(X), plain.predict(X) == 1)
+    with pytest.raises(ModelError, match=r"own decision_function\(\)"):
+        read_model(quiet_fit(Contrary(), X, y), 1)
+
+
+def test_every_supported_class_of_sklearn_is_in_this_file() -> None:
+    tested = {type(make()).__name__ for name, (_, make) in {**LINEAR, **TREES}.items() if name != "logistic ovr"}
+    named = {name for library, name, _ in supported_models() if library == "sklearn"}
+    assert named - tested == {"SVC"}
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda X, y: KNeighborsClassifier().fit(X, y), ModelError, "cannot read a sklearn.KNeighborsClassifier"),
+        (lambda X, y: KNeighborsClassifier().fit(X, y), ModelError, "method='blackbox'"),
+        (lambda X, y: KNeighborsClassifier().fit(X, y), ModelError, "RandomForestClassifier"),
+        (lambda X, y: LinearRegression().fit(X, y), ModelError, "cannot read a sklearn.LinearRegression"),
+        (lambda X, y: RandomForestRegressor(2).fit(X, y), ModelError, "cannot read"),
+        (lambda X, y: LogisticRegression(), NotFittedError, r"Call its fit\(X, y\) first"),
+        (lambda X, y: RandomForestClassifier(), NotFittedError, "RandomForestClassifier must be fitted"),
+        (lambda X, y: SVC().fit(X, y), ModelError, "kernel='rbf'"),
+        (lambda X, y: SVC(kernel="linear").fit(X, X[:, 0].round()), ModelError, "two classes"),
+        (lambda X, y: MLPClassifier((2,), activation="tanh", max_iter=2).fit(X, y), ModelError, "'tanh'"),
+        (lambda X, y: MLPClassifier((2,), max_iter=2).fit(X, np.c_[y, 1 - y]), ModelError, "has several"),
+        (lambda X, y: RidgeClassifier().fit(X, np.c_[y, 1 - y]), ModelError, "has several"),
+        (lambda X, y: DecisionTreeClassifier().fit(X, np.c_[y, y]), ModelError, "This DecisionTreeClassifier has 2"),
+        (lambda X, y: SGDClassifier().fit(X, y).sparsify(), ModelError, r"densify\(\)"),
+        (
+            lambda X, y: GradientBoostingClassifier(init=LogisticRegression(), n_estimators=1).fit(X, y),
+            ModelError,
+            "starts from LogisticRegression",
+        ),
+        (
+            lambda X, y: HistGradientBoostingClassifier(max_iter=1, categorical_features=[0]).fit(X.round(1), y),
+            ModelError,
+            "whole numbers",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::FutureWarning")
+def test_refused(make: Callable[[Array, Array], Any], error: type[Exception], message: str) -> None:
+    X, y = data("binary")
+    with pytest.raises(error, match=message):
+        read_model(make(X, y), 1)
+
+
+@needs_xgboost
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"booster": "dart"}, "'dart'"),
+        ({"booster": "gblinear"}, "'gblinear'"),
+        ({"missing": -1.0}, "missing=-1.0"),
+        ({"objective": "binary:logistic", "n_estimators": 0}, "has no trees"),
+        ({"objective": "count:poisson"}, "count:poisson"),
+        ({"objective": lambda y, p: (p - y, np.ones_like(p))}, "objective"),
+    ],
+)
+def test_refused_of_xgboost(params: dict[str, Any], message: str) -> None:
+    X, y = data("binary")
+    booster = xgb(**params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        booster.fit(X, y)
+    with pytest.raises(ModelError, match=message):
+        read_model(booster, 1)
+
+
+@needs_xgboost
+def test_refused_of_xgboost_when_not_fitted_or_with_vector_leaves() -> None:
+    with pytest.raises(NotFittedError, match="XGBClassifier must be fitted"):
+        read_model(xgb(), 1)
+    X, y = data("multi")
+    vector = xgb(multi_strategy="multi_output_tree", tree_method="hist", n_estimators=2).fit(X, y)
+    with pytest.raises(ModelError, match="several"):
+        read_model(vector, 1)
+
+
+def test_desired_must_be_some_of_the_labels() -> None:
+    logistic = fitted("logistic")
+    with pytest.raises(ParameterError, match=r"among the labels \['no', 'yes'\] of LogisticRegression. Got 'maybe'"):
+        read_model(logistic, "maybe")
+    with pytest.raises(ParameterError, match="Got 1"):
+        read_model(logistic, 1)
+    for desired in (["no", "yes"], []):
+        with pytest.raises(ParameterError, match="some, and not all"):
+            read_model(logistic, desired)
+    with pytest.raises(ParameterError, match="some, and not all"):
+        read_model(DecisionTreeClassifier().fit([[0], [1]], [5, 5]), 5)
+
+
+@pytest.mark.parametrize("threshold", [0, 0.0, -0.1, 1.5, float("nan"), "0.5", True])
+def test_threshold_must_be_a_probability(threshold: Any) -> None:
+    with pytest.raises(ParameterError, match="probability in"):
+        read_model(fitted("logistic"), "yes", threshold=threshold)
+
+
+def test_threshold_that_is_no_cut_is_refused() -> None:
+    for name in ("logistic multinomial", "mlp multi", "boosting multi", "hist multi"):
+        with pytest.raises(ModelError, match="cannot be read exactly"):
+            read_model(fitted(name), 0, threshold=0.5)
+    with pytest.raises(ModelError, match=r"labels \[0, 1\]"):
+        read_model(fitted("forest multi"), [0, 1], threshold=0.5)
+
+
+def test_kinds_are_the_ones_announced() -> None:
+    kinds = {"linear": LinearModel, "network": ReluNetwork, "trees": TreeEnsemble}
+    announced = {name: kind for _, name, kind in supported_models()}
+    for name in ("logistic", "mlp", "forest", "boosting", "hist"):
+        estimator = fitted(name)
+        model = read_model(estimator, "yes" if "yes" in estimator.classes_ else 1)
+        assert type(model) is kinds[announced[type(estimator).__name__]]
+    assert isinstance(read_model(fitted("forest"), 1).decision, Among)
