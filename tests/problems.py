@@ -86,7 +86,9 @@ def _hand_checked() -> list[HandChecked]:
     hill = Problem.from_tables([[-3], [3]], {0: [0, -2, 1, 2]}, {0: [0, 2, 1, 3]}, tent, required=1)
     # Three votes, two needed: x0 > 1 counts two, x1 > 1 counts one, x1 <= 3 counts one. From (0, 0): one vote.
     votes = stumps([stump(0, 1.0, 0, 2), stump(1, 1.0, 0, 1), stump(1, 3.0, 1, 0)], 2, Above(2.0))
-    wood = Problem.from_tables([[0, 0]], {0: [0, 1, 2], 1: [0, 2, 4]}, {0: [0, 1, 2], 1: [0, 1.5, 1]}, votes, required=1)
+    wood = Problem.from_tables(
+        [[0, 0]], {0: [0, 1, 2], 1: [0, 2, 4]}, {0: [0, 1, 2], 1: [0, 1.5, 1]}, votes, required=1
+    )
     # A blank at column 0, filled with 0, 2, 4; reach 3 (cost 5) makes all alike, shift 2 (cost 2) helps 2 and 4.
     above = LinearModel(np.array([[1.0]]), np.array([-3.0]), Above(0.0))
     filled = np.array([[0.0], [2.0], [4.0]])
@@ -266,9 +268,7 @@ def random_problem(
         model = random_linear(rng, width, decision, grid)
     elif kind == "trees":
         coded = (n_numbers + block,) if category else ()
-        model = random_trees(
-            rng, width, decision, strict=strict, precision=precision, categories=coded, grid=grid
-        )
+        model = random_trees(rng, width, decision, strict=strict, precision=precision, categories=coded, grid=grid)
     else:
         hidden = (4, 3) if kind == "deep" else (4,)
         model = random_network(rng, width, hidden, decision, grid)

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from worlds import MODELS, make_world
 
 from armin import ARMIN, ImputationAR, RobustAR, Status
 from armin.explainer.base import Explainer
 from armin.impute import MeanImputer
 from armin.impute.base import Draws
+
+from worlds import MODELS, make_world
 
 SEEDS = st.integers(0, 10_000)
 LAW = settings(deadline=None, max_examples=12, derandomize=True)
@@ -73,10 +74,15 @@ def brute_force(explainer: Explainer, row: dict, confidence: float) -> float:
 
 @KINDS
 @LAW
-@given(seed=SEEDS, blanks=st.integers(0, 3), confidence=st.sampled_from([0.3, 0.5, 0.75, 0.9, 1.0]))
-def test_every_action_keeps_its_promise_and_its_schema(kind, seed, blanks, confidence):
+@given(
+    seed=SEEDS,
+    blanks=st.integers(0, 3),
+    confidence=st.sampled_from([0.3, 0.5, 0.75, 0.9, 1.0]),
+    method=st.sampled_from(["auto", "milo", "subsample", "blackbox"]),
+)
+def test_every_action_keeps_its_promise_and_its_schema(kind, seed, blanks, confidence, method):
     world = make_world(seed, kind, blanks)
-    explainer = fitted(world, confidence=confidence)
+    explainer = fitted(world, confidence=confidence, method=method)
     recourse = explainer.explain(world.row)
     if not recourse.found:
         assert recourse.cost is None
@@ -99,10 +105,10 @@ def test_every_action_keeps_its_promise_and_its_schema(kind, seed, blanks, confi
 
 @KINDS
 @settings(deadline=None, max_examples=3, derandomize=True)
-@given(seed=SEEDS, confidence=st.sampled_from([0.5, 0.75, 1.0]))
-def test_the_optimum_is_what_brute_force_finds_through_predict(kind, seed, confidence):
+@given(seed=SEEDS, confidence=st.sampled_from([0.5, 0.75, 1.0]), method=st.sampled_from(["auto", "milo"]))
+def test_the_optimum_is_what_brute_force_finds_through_predict(kind, seed, confidence, method):
     world = make_world(seed, kind)
-    explainer = fitted(world, confidence=confidence, n_samples=6, max_options=4)
+    explainer = fitted(world, confidence=confidence, n_samples=6, max_options=4, method=method)
     recourse = explainer.explain(world.row)
     best = brute_force(explainer, world.row, confidence)
     if recourse.status is Status.INFEASIBLE:

@@ -18,14 +18,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     ExtraTreesClassifier,
+    AdaBoostClassifier,
+    BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
@@ -38,13 +42,19 @@ from sklearn.linear_model import (
     RidgeClassifierCV,
     SGDClassifier,
 )
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from armin.errors import ModelError, NotFittedError, ParameterError
-from armin.models import read_black_box, read_model, register_reader, supported_models
+from armin.models import prepare_inputs, read_black_box, read_model, register_reader, supported_models
 from armin.models.decide import AmongLinked, decide_by_score, lowest_accepted
 from armin.models.kinds import Above, Among, LinearModel, Model, ReluNetwork, TreeEnsemble
 
@@ -53,7 +63,14 @@ try:
 except ImportError:
     xgboost = None
 
+try:
+    import lightgbm
+except ImportError:
+    lightgbm = None
+
 needs_xgboost = pytest.mark.skipif(xgboost is None, reason="xgboost is an optional extra")
+
+needs_lightgbm = pytest.mark.skipif(lightgbm is None, reason="lightgbm is an optional extra")
 
 Array = NDArray[Any]
 
@@ -157,11 +174,124 @@ XGBOOST: dict[str, tuple[str, Callable[[], Any]]] = {
     "xgb forest": ("binary nan", lambda: xgboost.XGBRFClassifier(n_estimators=6, max_depth=3, n_jobs=1)),
 }
 
-ALL = {**LINEAR, **TREES, **XGBOOST}
+LIGHTGBM: dict[str, tuple[str, Callable[[], Any]]] = {
+    "lgbm": ("words nan", lambda: lgbm()),
+    "lgbm without nan": ("binary", lambda: lgbm()),
+    "lgbm zero as missing": ("binary nan", lambda: lgbm(zero_as_missing=True)),
+    "lgbm no missing": ("binary", lambda: lgbm(use_missing=False)),
+    "lgbm base": ("binary nan", lambda: lgbm(boost_from_average=False, is_unbalance=True)),
+    "lgbm sigmoid": ("binary nan", lambda: lgbm(sigmoid=0.7, max_depth=3)),
+    "lgbm cross entropy": ("binary", lambda: lgbm(objective="cross_entropy")),
+    "lgbm dart": ("binary nan", lambda: lgbm(boosting_type="dart", n_estimators=12)),
+    "lgbm goss": ("binary nan", lambda: lgbm(data_sample_strategy="goss")),
+    "lgbm forest": ("binary nan", lambda: lgbm(boosting_type="rf", subsample=0.7, subsample_freq=1)),
+    "lgbm multi": ("multi nan", lambda: lgbm(n_estimators=5)),
+    "lgbm forest multi": ("multi", lambda: lgbm(n_estimators=4, boosting_type="rf", subsample=0.7, subsample_freq=1)),
+    "lgbm one against all": ("multi nan", lambda: lgbm(n_estimators=5, objective="multiclassova", sigmoid=2.0)),
+    "lgbm categories": ("binary cat nan", lambda: lgbm(categorical_feature=[1])),
+}
+
+
+def stump() -> Any:
+    return DecisionTreeClassifier(max_depth=2, random_state=0)
+
+
+META: dict[str, tuple[str, Callable[[], Any]]] = {
+    "bagging": ("words nan", lambda: BaggingClassifier(n_estimators=5, max_features=0.6, random_state=0)),
+    "bagging multi": (
+        "multi nan",
+        lambda: BaggingClassifier(stump(), 4, max_features=3, bootstrap_features=True, random_state=0),
+    ),
+    "bagging few rows": ("multi", lambda: BaggingClassifier(stump(), 6, max_samples=3, random_state=1)),
+    "voting": (
+        "multi nan",
+        lambda: VotingClassifier(
+            [("a", stump()), ("b", DecisionTreeClassifier(max_leaf_nodes=9)), ("c", ExtraTreeClassifier(max_depth=3))],
+            voting="soft",
+        ),
+    ),
+    "voting weights": (
+        "words",
+        lambda: VotingClassifier([("a", stump()), ("b", DecisionTreeClassifier())], voting="soft", weights=[1, 0.3]),
+    ),
+    "adaboost": ("words", lambda: AdaBoostClassifier(n_estimators=9, random_state=0)),
+    "adaboost deep": ("binary", lambda: AdaBoostClassifier(stump(), n_estimators=7, random_state=0)),
+    "adaboost multi": ("multi", lambda: AdaBoostClassifier(stump(), n_estimators=7, random_state=0)),
+    "threshold on logistic": (
+        "words",
+        lambda: FixedThresholdClassifier(LogisticRegression(), threshold=0.7, pos_label="no"),
+    ),
+    "threshold on score": ("binary", lambda: FixedThresholdClassifier(LinearSVC(), threshold=-0.3)),
+    "threshold on forest": (
+        "words nan",
+        lambda: FixedThresholdClassifier(RandomForestClassifier(8, max_depth=3, random_state=0), threshold=0.25),
+    ),
+    "threshold on the first share": (
+        "words",
+        lambda: FixedThresholdClassifier(
+            RandomForestClassifier(8, max_depth=3, random_state=0), threshold=0.625, pos_label="no"
+        ),
+    ),
+    "threshold tuned": ("binary", lambda: TunedThresholdClassifierCV(GradientBoostingClassifier(n_estimators=5), cv=3)),
+    "threshold tuned network": (
+        "binary",
+        lambda: TunedThresholdClassifierCV(
+            MLPClassifier((4,), solver="lbfgs", max_iter=40, random_state=0), cv=2, response_method="predict_proba"
+        ),
+    ),
+    "calibrated sigmoid": ("words", lambda: CalibratedClassifierCV(LinearSVC(), ensemble=False, cv=3)),
+    "calibrated isotonic": (
+        "binary",
+        lambda: CalibratedClassifierCV(
+            GradientBoostingClassifier(n_estimators=9), method="isotonic", ensemble=False, cv=3
+        ),
+    ),
+    "calibrated forest": (
+        "binary nan",
+        lambda: CalibratedClassifierCV(RandomForestClassifier(9, max_depth=3, random_state=0), ensemble=False, cv=3),
+    ),
+    "calibrated svc": ("binary", lambda: CalibratedClassifierCV(SVC(kernel="linear"), ensemble=False, cv=3)),
+    "calibrated threshold": (
+        "binary",
+        lambda: FixedThresholdClassifier(
+            CalibratedClassifierCV(HistGradientBoostingClassifier(max_iter=5), ensemble=False, cv=3), threshold=0.37
+        ),
+    ),
+    "searched": ("words", lambda: GridSearchCV(stump(), {"max_depth": [2, 3]}, cv=2)),
+    "searched at random": (
+        "binary",
+        lambda: RandomizedSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, n_iter=2, cv=2, random_state=0),
+    ),
+}
+META_OF_OTHERS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "threshold on lgbm": ("words nan", lambda: FixedThresholdClassifier(lgbm(n_estimators=5), threshold=0.6)),
+    "calibrated lgbm": ("words nan", lambda: CalibratedClassifierCV(lgbm(n_estimators=5), ensemble=False, cv=3)),
+    "threshold on xgb": ("binary nan", lambda: FixedThresholdClassifier(xgb(n_estimators=5), threshold=0.3)),
+    "calibrated xgb": (
+        "binary nan",
+        lambda: CalibratedClassifierCV(xgb(n_estimators=5), method="isotonic", ensemble=False, cv=3),
+    ),
+}
+
+ALL = {**LINEAR, **TREES, **XGBOOST, **LIGHTGBM, **META, **META_OF_OTHERS}
+INEXACT = ("calibrated svc",)  # a sum of support vectors, in another order
+
+
+def lgbm(**params: Any) -> Any:
+    small = {"n_estimators": 9, "num_leaves": 7, "min_child_samples": 5, "cat_smooth": 1, "min_data_per_group": 5}
+    return lightgbm.LGBMClassifier(**{**small, "verbose": -1, "n_jobs": 1, "random_state": 0, **params})
 
 
 def each(names: Iterable[str]) -> list[Any]:
-    return [pytest.param(name, marks=needs_xgboost) if name in XGBOOST else name for name in names]
+    return [
+        pytest.param(name, marks=[needs_xgboost] * ("xgb" in name) + [needs_lightgbm] * ("lgbm" in name))
+        for name in names
+    ]
+
+
+def ask(model: Model, estimator: Any, rows: Array) -> Array:
+    """What the model says about rows as the estimator takes them."""
+    return model.accepts(prepare_inputs(estimator)(rows))
 
 
 @cache
@@ -196,12 +326,12 @@ def rows_for(name: str, model: Model) -> Array:
     parts = [X, wild]
     if isinstance(model, TreeEnsemble):
         parts.append(rows_on_thresholds(model, X))
-    else:
+    elif name not in INEXACT:
         parts.append(rows_on_the_boundary(estimator, wild))
     rows = np.concatenate(parts)
     if "categories" in name:
         rows[-10:, 1] = np.arange(10)  # 8 and 9 are unknown
-        rows[-14:-10, 1] = [200.0, -1.0, -3.0, np.nan]
+        rows[-16:-10, 1] = [200.0, -1.0, -3.0, np.nan, 2.5, -0.5]
     if isinstance(model, TreeEnsemble) and allows_nan(estimator, X):
         holes = rows[: X.shape[0]].copy()
         holes[rng.random(holes.shape) < 0.3] = np.nan
@@ -262,7 +392,7 @@ def test_read_model_says_what_predict_says(name: str) -> None:
         assert expected.any()
         assert not expected.all()
         assert model.n_inputs == rows.shape[1]
-        np.testing.assert_array_equal(model.accepts(rows), expected)
+        np.testing.assert_array_equal(ask(model, estimator, rows), expected)
 
 
 @pytest.mark.parametrize("name", each(name for name, (kind, _) in ALL.items() if "multi" not in kind))
@@ -277,7 +407,7 @@ def test_read_model_says_what_predict_proba_says(name: str) -> None:
         for threshold in thresholds_for(estimator, X, label):
             model = read_model(estimator, label, threshold=threshold)
             rows = rows_for(name, model)
-            np.testing.assert_array_equal(model.accepts(rows), said(estimator, rows, [label], threshold))
+            np.testing.assert_array_equal(ask(model, estimator, rows), said(estimator, rows, [label], threshold))
 
 
 @pytest.mark.parametrize("name", ["forest multi", "tree balanced"])
@@ -287,21 +417,26 @@ def test_threshold_on_one_of_three_classes_of_a_forest(name: str) -> None:
         for threshold in thresholds_for(estimator, X, label):
             model = read_model(estimator, label, threshold=threshold)
             rows = rows_for(name, model)
-            np.testing.assert_array_equal(model.accepts(rows), said(estimator, rows, [label], threshold))
+            np.testing.assert_array_equal(ask(model, estimator, rows), said(estimator, rows, [label], threshold))
 
 
-@pytest.mark.parametrize("name", each([*TREES, *XGBOOST]))
+@pytest.mark.parametrize(
+    "name", each([*TREES, *XGBOOST, *LIGHTGBM, *(m for m in META if m[:3] in ("bag", "vot", "ada"))])
+)
 def test_outputs_of_trees_are_those_of_the_library_bit_for_bit(name: str) -> None:
     estimator = fitted(name)
     model = read_model(estimator, estimator.classes_[-1])
     rows = rows_for(name, model)
     if hasattr(estimator, "get_booster"):
         theirs = estimator.predict(rows, output_margin=True)
+    elif hasattr(estimator, "booster_"):
+        theirs = estimator.predict(rows, raw_score=True)
     elif hasattr(estimator, "decision_function"):
         theirs = estimator.decision_function(rows)
     else:
         theirs = estimator.predict_proba(rows)
-    np.testing.assert_array_equal(model.outputs(rows), theirs.reshape(rows.shape[0], -1))
+    inputs = prepare_inputs(estimator)(rows)
+    np.testing.assert_array_equal(model.outputs(inputs), theirs.reshape(rows.shape[0], -1))
 
 
 @pytest.mark.parametrize("name", ["mlp", "mlp deep", "mlp multi", "logistic", "lda multi"])
@@ -501,6 +636,26 @@ def test_lowest_accepted_in_single_precision(cut: float) -> None:
     assert decide_by_score(lambda s: ~strictly(s), "m", "float32") == (-1.0, Above(-cut))
 
 
+# --- categories
+
+
+def test_unknown_categories_of_hist_boosting_follow_the_missing_ones() -> None:
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.integers(0, 6, 300) * 3, rng.normal(size=300)].astype(float)
+    X[rng.random(300) < 0.3, 0] = np.nan
+    sides = set()
+    for like in ([0, 3], [6, 9, 12, 15]):  # the missing ones behave like few or like most categories
+        y = ((np.isin(X[:, 0], like) | np.isnan(X[:, 0])) ^ (rng.random(300) < 0.1)).astype(int)
+        for sign in (0, 1):
+            booster = HistGradientBoostingClassifier(max_iter=4, categorical_features=[0]).fit(X, y ^ sign)
+            nodes = np.concatenate([stage[0].nodes for stage in booster._predictors])
+            sides |= set(nodes["missing_go_to_left"][nodes["is_categorical"] == 1].tolist())
+            rows = np.array([[c, z] for c in [*range(-2, 20), 40, 1000, 2.5, np.nan] for z in (-1.0, 0.0, 1.0)])
+            inputs = prepare_inputs(booster)(rows)
+            np.testing.assert_array_equal(read_model(booster, 1).outputs(inputs)[:, 0], booster.decision_function(rows))
+    assert sides == {0, 1}
+
+
 # --- early stopping, labels, copies, laziness
 
 
@@ -617,6 +772,7 @@ def test_readers_can_be_registered_by_class_and_by_name(monkeypatch: pytest.Monk
     from armin.models import read
 
     monkeypatch.setattr(read, "_BY_NAME", dict(read._BY_NAME))
+    monkeypatch.setattr(read, "_KINDS", dict(read._KINDS))
     X, y = data("binary")
     estimator = Always().fit(X, y)
     with pytest.raises(ModelError, match="register_reader"):

@@ -1,48 +1,62 @@
-"""The least a person must change to be accepted by a model, even when some of their values are missing."""
+"""The least a person must change to be accepted by a model, even when some of their values are missing.
 
-from armin.actions import ActionGrid
-from armin.costs import (
-    CustomCost,
-    MaxPercentileShift,
-    NumberOfChanges,
-    TableCost,
-    TotalLogPercentileShift,
-    WeightedL1,
-    WeightedL2,
-)
-from armin.errors import ArminError
-from armin.explainer import ARMIN, ImputationAR, RobustAR
-from armin.problem import Options, PairRule, Problem, Solution, Status
-from armin.recourse import Change, Recourse, RecoursePath, Recourses
-from armin.schema import Feature, Schema
+Most names are loaded when they are first used, so that ``import armin`` is quick and has no side effects.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# eager, because the function shares its name with its package, whose import would hide it
 from armin.solve import solve
+
+if TYPE_CHECKING:
+    from armin.costs import CustomCost as CustomCost
+    from armin.costs import MaxPercentileShift as MaxPercentileShift
+    from armin.costs import NumberOfChanges as NumberOfChanges
+    from armin.costs import TableCost as TableCost
+    from armin.costs import TotalLogPercentileShift as TotalLogPercentileShift
+    from armin.costs import WeightedL1 as WeightedL1
+    from armin.costs import WeightedL2 as WeightedL2
+    from armin.errors import ArminError as ArminError
+    from armin.explainer import ARMIN as ARMIN
+    from armin.explainer import ImputationAR as ImputationAR
+    from armin.explainer import RobustAR as RobustAR
+    from armin.problem import Options as Options
+    from armin.problem import PairRule as PairRule
+    from armin.problem import Problem as Problem
+    from armin.problem import Solution as Solution
+    from armin.problem import Status as Status
+    from armin.recourse import Change as Change
+    from armin.recourse import Recourse as Recourse
+    from armin.recourse import RecoursePath as RecoursePath
+    from armin.recourse import Recourses as Recourses
+    from armin.schema import Feature as Feature
+    from armin.schema import Schema as Schema
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ARMIN",
-    "ActionGrid",
-    "ArminError",
-    "Change",
-    "CustomCost",
-    "Feature",
-    "ImputationAR",
-    "MaxPercentileShift",
-    "NumberOfChanges",
-    "Options",
-    "PairRule",
-    "Problem",
-    "Recourse",
-    "RecoursePath",
-    "Recourses",
-    "RobustAR",
-    "Schema",
-    "Solution",
-    "Status",
-    "TableCost",
-    "TotalLogPercentileShift",
-    "WeightedL1",
-    "WeightedL2",
-    "__version__",
-    "solve",
-]
+_HOMES = {
+    "costs": "CustomCost MaxPercentileShift NumberOfChanges TableCost TotalLogPercentileShift WeightedL1 WeightedL2",
+    "errors": "ArminError",
+    "explainer": "ARMIN ImputationAR RobustAR",
+    "problem": "Options PairRule Problem Solution Status",
+    "recourse": "Change Recourse RecoursePath Recourses",
+    "schema": "Feature Schema",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = ["__version__", "solve", *sorted(_HOME_OF)]  # noqa: PLE0604  names are listed above
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'armin' has no attribute {name!r}")
+    value = getattr(import_module(f"armin.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

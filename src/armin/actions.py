@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 import numpy as np
@@ -194,9 +195,11 @@ def _number_targets(
         step, origin = _human(feature, width, max_options), 0.0
     first, last = math.ceil((low - origin) / step - 1e-9), math.floor((high - origin) / step + 1e-9)
     count = np.arange(first, last + 1, dtype=np.float64)
-    targets = np.clip(_multiples(count, step) + origin, low, high)
+    targets = _multiples(count, step) + origin
+    if not relative:
+        targets = np.clip(targets, low, high)  # amounts stay round: it is their outcome that is clipped
     if whole:
-        targets = np.round(targets)
+        targets = np.round(targets) + 0.0  # no negative zero
     if math.isnan(current):
         return targets
     # nobody would call less than half a step a change
@@ -210,17 +213,16 @@ def _human(feature: Feature, width: float, max_options: int) -> float:
         step = human_step(width, most)
         return max(1.0, step) if feature.kind == "integer" else step
     factor = 1.0
-    while width / (feature.step * factor) > most - 1:
+    while width / (feature.step * factor) > max(1, most - 1):
         factor = human_step(factor * 1.5, 2)
-    return feature.step * factor
+    return float(_multiples(np.array([factor]), feature.step)[0])
 
 
 def _multiples(count: FloatArray, step: float) -> FloatArray:
-    """``count * step`` without the rounding dirt: 3 * 0.1 is 0.3."""
-    if step < 1:
-        inverse = 1.0 / step
-        if abs(inverse - round(inverse)) < 1e-9 * inverse:
-            return count / round(inverse)
+    """``count * step`` without the rounding dirt: 3 * 0.3 is 0.9."""
+    _, digits, exponent = Decimal(repr(float(step))).as_tuple()
+    if len(digits) <= 12 and isinstance(exponent, int) and -22 <= exponent < 0:
+        return np.asarray(np.round(count * step, -exponent))
     return count * step
 
 

@@ -246,10 +246,13 @@ class RecoursePath(Sequence[Recourse]):
     ----------
     points : one recourse for each step of the cost-confidence curve
     asked : the confidence that the explainer was set to
+    end : why the path stops: OPTIMAL if its last point works for every completion, INFEASIBLE if it is proved that
+        no action works for more of them, UNKNOWN if time ran out
     """
 
     points: tuple[Recourse, ...]
     asked: float
+    end: Status
 
     @overload
     def __getitem__(self, index: int) -> Recourse: ...
@@ -287,10 +290,10 @@ class RecoursePath(Sequence[Recourse]):
         return pd.DataFrame(rows, columns=["confidence", "cost", "changes"])
 
     def __str__(self) -> str:
-        return path_text(self.to_list())
+        return path_text(self.to_list(), self.end.value)
 
     def _repr_html_(self) -> str:
-        return path_html(self.to_list())
+        return path_html(self.to_list(), self.end.value)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw cost against confidence; returns the matplotlib Axes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -21,7 +22,7 @@ from armin.impute import Sampler, as_sampler
 from armin.impute.base import Draws
 from armin.impute.condition import sample_conditioned
 from armin.models.encoding import Oracle, read_classifier
-from armin.problem import Problem, Solution, required_weight
+from armin.problem import Problem, Solution, Status, required_weight
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
 from armin.schema import Rows, Schema
 from armin.solve import solve
@@ -104,8 +105,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         like = frame.iloc[:0] if isinstance(X, pd.DataFrame) else None
         self.oracle_ = Oracle(self.classifier, self.schema, like, self.desired, self.threshold)
         self.read_ = read_classifier(self.oracle_, blackbox=self.method == "blackbox")
-        self.cost_ = as_cost(self.cost).fit(codes, self.schema)
-        self.sampler_ = as_sampler(self.sampler).fit(codes, self.schema)
+        self.cost_ = deepcopy(as_cost(self.cost)).fit(codes, self.schema)
+        self.sampler_ = deepcopy(as_sampler(self.sampler)).fit(codes, self.schema)
         self.n_features_in_ = len(self.schema)
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
         return self
@@ -160,9 +161,11 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         tasks = (delayed(_explain_one)(self, row, tuple(locked)) for row in rows)
         answers = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
         if progress:
+            from rich.console import Console
             from rich.progress import track
 
-            answers = track(answers, description="Explaining", total=len(rows), transient=True)
+            console = Console(stderr=True)
+            answers = track(answers, description="Explaining", total=len(rows), transient=True, console=console)
         return Recourses(tuple(answers), tuple(table.index))
 
     def path(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> RecoursePath:
@@ -186,7 +189,9 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             if solution.choice is not None:
                 share = float(case.problem.weights[accepted].sum() / case.problem.weights.sum())
                 points.append(self._answer(case, solution, accepted, sample, fresh, share, locked, {}))
-        return RecoursePath(tuple(_increasing(points)), self._asked)
+        last = found[-1].solution.status
+        end = last if last in (Status.INFEASIBLE, Status.UNKNOWN) else Status.OPTIMAL
+        return RecoursePath(tuple(_increasing(points)), self._asked, end)
 
     @property
     def _solving(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -169,7 +170,7 @@ class ImputationAR(Explainer):
     def fit(self, X: pd.DataFrame | NDArray[Any], y: object = None) -> Self:
         """Learn costs and the imputer from training data."""
         super().fit(X, y)
-        self.imputer_ = as_imputer(self.imputer).fit(self.schema.encode(X, clip=True), self.schema)
+        self.imputer_ = deepcopy(as_imputer(self.imputer)).fit(self.schema.encode(X, clip=True), self.schema)
         return self
 
     def _candidates(self, codes: NDArray[np.float64], rng: np.random.Generator) -> Sample:

@@ -34,7 +34,8 @@ def check_codes(schema: Schema, codes: FloatArray) -> FloatArray:
         n, d = np.argwhere(bad)[0]
         raise DataError(
             f"The codes of {schema[int(d)].name!r} must be{' whole,' if whole[d] else ''} in "
-            f"[{low[d]:g}, {high[d]:g}], or NaN. Got {codes[n, d]:g} instead. Encode the data with schema.encode, which checks it."
+            f"[{low[d]:g}, {high[d]:g}], or NaN. Got {codes[n, d]:g} instead. "
+            "Encode the data with schema.encode, which checks it."
         )
     return np.clip(codes, low, high)
 

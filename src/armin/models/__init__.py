@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from armin.models.decide import Target
 from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork, TreeEnsemble
-from armin.models.read import Reader, read_black_box, read_model, register_reader, supported_models
+from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
 
 __all__ = [
     "Above",
@@ -17,6 +17,7 @@ __all__ = [
     "ReluNetwork",
     "Target",
     "TreeEnsemble",
+    "prepare_inputs",
     "read_black_box",
     "read_model",
     "register_reader",

@@ -20,16 +20,55 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from armin.errors import ModelError, ParameterError
 from armin.models.kinds import Above, Among, BoolArray, FloatArray
 
-__all__ = ["AmongLinked", "Target", "Verdict", "decide_by_score", "find_target", "lowest_accepted"]
+__all__ = ["AmongLinked", "Around", "Given", "Target", "Verdict", "decide_by_score", "find_target", "lowest_accepted"]
 
 Precision = Literal["float32", "float64"]
 Judge = Callable[[NDArray[np.floating]], BoolArray]
 
 _POINTS = 64  # scores asked about at once while the flip is being located
+
+
+class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A classifier of which ``asked``, whose inputs are raw scores, answers the methods it has.
+
+    >>> from scipy.special import expit
+    >>> class Scores:
+    ...     def decision_function(self, scores): return scores[:, 0]
+    >>> given = Given(Scores(), np.array([0, 1]))
+    >>> given.decision_function(np.array([[2.0]])), hasattr(given, "predict_proba")
+    (array([2.]), False)
+    """
+
+    def __init__(self, asked: Any, classes: NDArray[Any]) -> None:
+        self.asked = asked
+        self.classes_ = classes
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("predict", "predict_proba", "decision_function") and "asked" in vars(self):
+            return getattr(self.asked, name)
+        raise AttributeError(name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """A classifier that decides by the score of another one.
+
+    Attributes
+    ----------
+    put : gives the outer classifier with its inner one replaced
+    column : the class whose probability the outer one looks at, where the inner one has no other score
+    """
+
+    put: Callable[[Any], Any]
+    column: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +80,7 @@ class Target:
     classes : array of shape (C,), the labels in the estimator's order
     accepted : positions of the desired labels in ``classes``
     threshold : the least summed probability of the desired labels; None for what ``predict`` says
+    around : the classifier that has the last word on the scores; None for the estimator itself
 
     >>> target = Target(np.array(["bad", "good"]), (1,))
     >>> target.binary, target.labels
@@ -50,6 +90,7 @@ class Target:
     classes: NDArray[Any]
     accepted: tuple[int, ...]
     threshold: float | None = None
+    around: Around | None = None
 
     @property
     def binary(self) -> bool:
@@ -81,11 +122,13 @@ class Verdict:
 
     def __call__(self, inputs: Any) -> BoolArray:
         """Which rows get the desired answer."""
-        chosen = list(self.target.accepted)
+        chosen, estimator = list(self.target.accepted), self.estimator
+        if self.target.around is not None:
+            estimator = self.target.around.put(Given(estimator, self.target.classes))
         if self.target.threshold is None:
-            answers = np.asarray(self.estimator.predict(inputs))
+            answers = np.asarray(estimator.predict(inputs)).ravel()
             return np.isin(answers, self.target.classes[chosen])
-        share = np.asarray(self.estimator.predict_proba(inputs))[:, chosen].sum(axis=1)
+        share = np.asarray(estimator.predict_proba(inputs))[:, chosen].sum(axis=1)
         return np.asarray(share >= self.target.threshold)
 
 
@@ -130,6 +173,11 @@ def find_target(estimator: Any, desired: Any, threshold: float | None = None) ->
     """
     name = type(estimator).__name__
     classes = getattr(estimator, "classes_", None)
+    if classes is None and name == "Booster":
+        raise ModelError(
+            "ARMIN needs a classifier that knows its labels. Got a bare Booster. Fit the library's own classifier "
+            "instead (XGBClassifier, LGBMClassifier), or load the model into one."
+        )
     if classes is None:
         raise ModelError(
             f"ARMIN needs a classifier, an estimator with 'classes_'. Got {name}. "
@@ -191,7 +239,7 @@ def decide_by_score(verdict: Judge, name: str, precision: Precision = "float64")
         rises, falls = bool(verdict(top)[0]), bool(verdict(-top)[0])
         if rises == falls:
             raise ParameterError(
-                f"The 'threshold' parameter must separate the scores of {name}: it accepts "
+                f"A threshold must separate the scores of {name}: it accepts "
                 f"{'every' if rises else 'no'} score. Choose another probability in (0, 1]."
             )
         if rises:
@@ -201,6 +249,11 @@ def decide_by_score(verdict: Judge, name: str, precision: Precision = "float64")
 
 def refuse_threshold(target: Target, name: str) -> None:
     """Refuse a probability threshold where it is no cut on a sum of outputs."""
+    if target.around is not None:
+        raise ModelError(
+            f"A classifier around {name} is read when it looks at one score of two classes. This one has "
+            f"{target.classes.size} classes. Use method='blackbox'."
+        )
     if target.threshold is not None:
         raise ModelError(
             f"A 'threshold' on {name} with {target.classes.size} classes cannot be read exactly "

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from armin.errors import DataError, ModelError
-from armin.models.kinds import BlackBox, BoolArray, FloatArray, IntArray, LinearModel, Model, ReluNetwork
 from armin.models.decide import find_target
-from armin.models.read import read_model
+from armin.models.inputs import Prepare, dense
+from armin.models.kinds import BlackBox, BoolArray, FloatArray, IntArray, LinearModel, Model, ReluNetwork
+from armin.models.read import check_fitted, prepare_inputs, read_model, unwrap
 from armin.models.tracing import UntraceableError, trace
 from armin.schema import Schema
 
@@ -44,6 +44,7 @@ class Oracle:
         self.schema = schema
         self.like = like
         self.threshold = threshold
+        check_fitted(estimator)
         self.target = find_target(estimator, desired, threshold)
         names = getattr(estimator, "feature_names_in_", None)
         self.names = None if names is None else [str(n) for n in names]
@@ -92,16 +93,17 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     if blackbox:
         box = BlackBox(oracle.accepts, len(schema))
         return ReadClassifier(box, lambda codes: codes, np.arange(len(schema), dtype=np.intp))
-    steps, final = _split(oracle.estimator)
+    steps, final = unwrap(oracle.estimator)
     model: Model = read_model(final, oracle.target.labels, threshold=oracle.threshold)
     order = [schema.position(n) for n in oracle.names] if oracle.names is not None else list(range(len(schema)))
     behind: list[int | None] = list(order)
     followed: list[Any] = []
+    prepare = prepare_inputs(final)
     for i, step in enumerate(steps):
         try:
             behind = [None if p is None else behind[p] for p in trace(step, len(behind))]
         except UntraceableError as error:
-            model = _fold(model, steps[i:], error)
+            model, prepare = _fold(model, steps[i:], error), dense
             break
         followed.append(step)
     if len(behind) != model.n_inputs:
@@ -110,38 +112,17 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
             f"{model.n_inputs}. Use method='blackbox', and please report this."
         )
     owners = np.array([-1 if p is None else p for p in behind], dtype=np.intp)
-    return ReadClassifier(model, _encoder(oracle, followed), owners)
+    return ReadClassifier(model, _encoder(oracle, followed, prepare), owners)
 
 
-def _split(estimator: Any) -> tuple[list[Any], Any]:
-    """The transformers before the final estimator, and that estimator."""
-    steps: list[Any] = []
-    while hasattr(estimator, "steps"):
-        steps += [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
-        estimator = estimator.steps[-1][1]
-    return steps, estimator
-
-
-def _encoder(oracle: Oracle, steps: Collection[Any]) -> Callable[[FloatArray], FloatArray]:
+def _encoder(oracle: Oracle, steps: Collection[Any], prepare: Prepare) -> Callable[[FloatArray], FloatArray]:
     def encode(codes: FloatArray) -> FloatArray:
         rows = oracle.table(codes)
         for step in steps:
             rows = step.transform(rows)
-        return dense(rows)
+        return prepare(rows)
 
     return encode
-
-
-def dense(rows: Any) -> NDArray[np.float64]:
-    """Anything a transformer returns as a plain matrix of floats."""
-    if hasattr(rows, "toarray"):
-        rows = rows.toarray()
-    try:
-        return np.asarray(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(
-            "The classifier takes columns that are not numbers. Encode them in a Pipeline before the classifier."
-        ) from None
 
 
 def _fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.errors import ModelError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
-from armin.models.kinds import Decision, IntArray, TreeEnsemble
+from armin.models.inputs import Prepare, dense
+from armin.models.kinds import Decision, FloatArray, IntArray, TreeEnsemble
 from armin.models.nodes import OneTree, plant
 
-__all__ = ["read_hist_boosting"]
+__all__ = ["prepare_hist_boosting", "read_hist_boosting"]
 
 _NEAR = 1e-12  # scores that differ by more than this have different softmax probabilities
-_MOST_CODES = 1 << 16  # the largest category code for which a table is kept
 
 
 def read_hist_boosting(estimator: Any, target: Target) -> TreeEnsemble:
@@ -32,9 +31,9 @@ def read_hist_boosting(estimator: Any, target: Target) -> TreeEnsemble:
     """
     base = np.asarray(estimator._baseline_prediction, dtype=np.float64).ravel()
     sign, decision = _decide(estimator, target, base.size)
-    columns, categories = _inputs(estimator)
+    columns = _columns(estimator)
     trees = [
-        _one_tree(predictor, k, base.size, sign, columns, categories)
+        _one_tree(predictor, k, base.size, sign, columns)
         for stage in estimator._predictors
         for k, predictor in enumerate(stage)
     ]
@@ -57,48 +56,48 @@ def _as_given(scores: NDArray[np.floating], n_threads: int | None = None) -> NDA
     return scores
 
 
-def _inputs(estimator: Any) -> tuple[IntArray, dict[int, IntArray]]:
-    """The model input behind each column that the trees see, and the raw codes of those with categories."""
-    n_inputs = int(estimator.n_features_in_)
+def prepare_hist_boosting(estimator: Any) -> Prepare:
+    """The estimator's own encoder, with its columns put back in the order of the rows.
+
+    A category becomes its position among those seen in training; an unknown one is NaN, as for the estimator.
+
+    >>> import pandas as pd
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> X = pd.DataFrame({"size": range(40), "city": ["Rome", "Oslo"] * 20})
+    >>> booster = HistGradientBoostingClassifier(max_iter=1, categorical_features=["city"]).fit(X, [0, 1] * 20)
+    >>> prepare_hist_boosting(booster)(pd.DataFrame({"size": [7], "city": ["Bonn"]}))
+    array([[ 7., nan]])
+    """
+    columns = _columns(estimator)
+    if getattr(estimator, "is_categorical_", None) is None:
+        return dense
+
+    def prepare(rows: Any) -> FloatArray:
+        encoded = dense(estimator._preprocessor.transform(rows))
+        inputs = np.empty_like(encoded)
+        inputs[:, columns] = encoded
+        return inputs
+
+    return prepare
+
+
+def _columns(estimator: Any) -> IntArray:
+    """The column of the rows behind each column that the trees see: those with categories come first."""
     categorical = getattr(estimator, "is_categorical_", None)
     if categorical is None:
-        return np.arange(n_inputs), {}
-    # the estimator's own preprocessor puts the columns with categories first
-    columns = np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
-    known = estimator._preprocessor.named_transformers_["encoder"].categories_
-    return columns, {i: _codes(values, int(columns[i])) for i, values in enumerate(known)}
+        return np.arange(int(estimator.n_features_in_))
+    return np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
 
 
-def _codes(values: NDArray[Any], column: int) -> IntArray:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        numbers = np.array([-1.0])
-    numbers = numbers[~np.isnan(numbers)]
-    if np.any((numbers < 0) | (numbers > _MOST_CODES) | (numbers != np.floor(numbers))):
-        raise ModelError(
-            f"The categories of model input {column} must be whole numbers from 0 to {_MOST_CODES}. "
-            f"Got {list(values[:5])}. Encode them with an OrdinalEncoder before the model, or use method='blackbox'."
-        )
-    return numbers.astype(np.intp)
-
-
-def _one_tree(
-    predictor: Any, k: int, width: int, sign: float, columns: IntArray, categories: dict[int, IntArray]
-) -> OneTree:
+def _one_tree(predictor: Any, k: int, width: int, sign: float, columns: IntArray) -> OneTree:
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     left, right = nodes["left"].astype(np.intp), nodes["right"].astype(np.intp)
     nan_left = nodes["missing_go_to_left"].astype(bool)
     sets: dict[int, IntArray] = {}
     for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf):
-        codes = categories[int(nodes["feature_idx"][node])]
-        chosen = _in_bitset(predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]], codes.size)
-        if nan_left[node]:
-            # unknown categories follow the missing ones, and all that is not listed goes right: swap the children
-            left[node], right[node], nan_left[node] = right[node], left[node], False
-            chosen = ~chosen
-        sets[int(node)] = codes[chosen]
+        words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
+        sets[int(node)] = np.flatnonzero(_in_bitset(words, 32 * words.size))
     value = np.zeros((leaf.size, width))
     value[:, k] = sign * nodes["value"]
     return OneTree(

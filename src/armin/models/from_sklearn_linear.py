@@ -54,14 +54,25 @@ def read_svc(estimator: Any, target: Target) -> LinearModel:
             f"An SVC is read when it has a linear kernel and two classes. This one has kernel="
             f"{estimator.kernel!r} and {target.classes.size} classes. Use LinearSVC, or method='blackbox'."
         )
-    refuse_threshold(target, "SVC")  # its probabilities come from a second model, fitted by cross-validation
+    if target.around is None:
+        refuse_threshold(target, "SVC")  # its probabilities come from a second model, fitted by cross-validation
     if not isinstance(estimator.coef_, np.ndarray):
         raise ModelError("The coefficients of this SVC are sparse. Fit it on a dense matrix.")
     weights, intercept = _coefficients(estimator)
+    if target.around is not None:
+        sign, decision = decide_by_score(Verdict(_Scores(), target), "SVC")
+        return LinearModel(sign * weights, sign * intercept, decision)
     # libsvm calls for classes_[0] when its own score, the negative of this one, is > 0
     if target.accepted == (1,):
         return LinearModel(weights, intercept, Above(0.0))
     return LinearModel(-weights, -intercept, Above.strictly(0.0))
+
+
+class _Scores:
+    """A classifier whose input is its own decision function."""
+
+    def decision_function(self, scores: NDArray[np.floating]) -> NDArray[np.floating]:
+        return scores[:, 0]
 
 
 def _coefficients(estimator: Any) -> tuple[FloatArray, FloatArray]:

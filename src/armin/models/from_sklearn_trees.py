@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from armin.models.decide import Target, Verdict, decide_by_score, refuse_thresho
 from armin.models.kinds import Above, Among, Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
 
-__all__ = ["read_boosting", "read_forest"]
+__all__ = ["as_tree", "decide_raw", "decide_shares", "read_boosting", "read_forest", "shares"]
 
 _CONSTANT = ("prior", "most_frequent", "constant", "uniform")
 
@@ -33,15 +34,9 @@ def read_forest(estimator: Any, target: Target) -> TreeEnsemble:
     True
     """
     trees = list(getattr(estimator, "estimators_", [estimator]))
-    n_classes = int(target.classes.size)
-    decision: Decision = Among(target.accepted, n_classes)
-    columns = list(range(n_classes))
-    if target.threshold is not None:
-        if len(target.accepted) > 1:
-            refuse_threshold(target, type(estimator).__name__)
-        decision, columns = Above(target.threshold), list(target.accepted)
+    columns, sign, decision = decide_shares(target, type(estimator).__name__)
     return plant(
-        [_one_tree(tree.tree_, _shares(tree.tree_.value)[:, columns]) for tree in trees],
+        [as_tree(tree.tree_, sign * shares(tree.tree_.value)[:, columns]) for tree in trees],
         np.zeros(len(columns)),
         decision,
         int(estimator.n_features_in_),
@@ -74,11 +69,36 @@ def read_boosting(estimator: Any, target: Target) -> TreeEnsemble:
     base = np.asarray(estimator._raw_predict_init(np.zeros((1, n_inputs))))[0]
     sign, decision = decide_raw(_given_raw_scores(estimator), target, base.size)
     trees = [
-        _one_tree(tree.tree_, _in_column(sign * (estimator.learning_rate * tree.tree_.value[:, 0, 0]), k, base.size))
+        as_tree(tree.tree_, _in_column(sign * (estimator.learning_rate * tree.tree_.value[:, 0, 0]), k, base.size))
         for stage in estimator.estimators_
         for k, tree in enumerate(stage)
     ]
     return plant(trees, sign * base, decision, n_inputs, input_precision="float32")
+
+
+def decide_shares(target: Target, name: str) -> tuple[list[int], float, Decision]:
+    """The columns of the class shares that decide, the sign to give them, and the rule."""
+    if target.around is not None and target.binary:
+        column = target.around.column
+        sign, rule = decide_by_score(Verdict(_OneShare(column), target), name)
+        return [column], sign, rule
+    if target.threshold is not None or target.around is not None:
+        if len(target.accepted) > 1 or target.around is not None:
+            refuse_threshold(target, name)
+        return list(target.accepted), 1.0, Above(float(target.threshold or 0.0))
+    n_classes = int(target.classes.size)
+    return list(range(n_classes)), 1.0, Among(target.accepted, n_classes)
+
+
+@dataclass(frozen=True)
+class _OneShare:
+    """A classifier of two classes whose input is the share of one of them."""
+
+    column: int
+
+    def predict_proba(self, scores: NDArray[np.floating]) -> NDArray[np.floating]:
+        both = np.concatenate([1.0 - scores, scores], axis=1)
+        return both if self.column == 1 else both[:, ::-1]
 
 
 def decide_raw(probe: Any, target: Target, n_scores: int) -> tuple[float, Decision]:
@@ -96,7 +116,8 @@ def _in_column(values: NDArray[np.floating], column: int, width: int) -> NDArray
     return table
 
 
-def _one_tree(tree: Any, value: NDArray[np.floating]) -> OneTree:
+def as_tree(tree: Any, value: NDArray[np.floating]) -> OneTree:
+    """The nodes of a fitted ``tree_`` with the values (nodes, C) that count."""
     nan_left = getattr(tree, "missing_go_to_left", None)  # scikit-learn keeps it with the nodes
     if nan_left is None:
         state = tree.__getstate__()["nodes"]
@@ -111,7 +132,7 @@ def _one_tree(tree: Any, value: NDArray[np.floating]) -> OneTree:
     )
 
 
-def _shares(value: NDArray[np.float64]) -> NDArray[np.float64]:
+def shares(value: NDArray[np.float64]) -> NDArray[np.float64]:
     """Class shares (nodes, C) of each node; models saved by old versions hold counts instead."""
     shares = value[:, 0, :].copy()
     total = shares.sum(axis=1, keepdims=True)

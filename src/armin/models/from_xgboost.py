@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xgboost
 from numpy.typing import NDArray
 
 from armin.errors import ModelError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
-from armin.models.kinds import Decision, IntArray, TreeEnsemble
+from armin.models.inputs import Prepare, category_codes, dense, dense_but
+from armin.models.kinds import Decision, FloatArray, IntArray, TreeEnsemble
 from armin.models.nodes import OneTree, plant
 
-__all__ = ["read_xgboost"]
+__all__ = ["prepare_xgboost", "read_xgboost"]
 
 _OBJECTIVES = (
     "binary:logistic",
@@ -58,6 +60,50 @@ def read_xgboost(estimator: Any, target: Target) -> TreeEnsemble:
     return plant(
         trees, np.float32(sign) * base, decision, n_inputs, strict=True, input_precision="float32", precision="float32"
     )
+
+
+def prepare_xgboost(estimator: Any) -> Prepare:
+    """How XGBoost itself turns rows into numbers.
+
+    Since 3.1 XGBoost remembers the categories of a frame and finds those of a new frame among them, by a way
+    of its own; it is asked, through trees that have a leaf for each category. A category that it does not
+    know has the code -1, which is in no set. Before 3.1, the codes are those of the frame at hand.
+
+    >>> from xgboost import XGBClassifier
+    >>> X = pd.DataFrame({"city": pd.Categorical(["Rome", "Oslo", "Lima"] * 9)})
+    >>> boosted = XGBClassifier(n_estimators=1, enable_categorical=True, n_jobs=1).fit(X, [0, 1, 1] * 9)
+    >>> prepare_xgboost(boosted)(X.head(3)).ravel()
+    array([2., 1., 0.])
+    """
+    booster = estimator.get_booster()
+    saved = json.loads(bytes(booster.save_raw("json")))
+    kinds = booster.feature_types or []
+    coded = [i for i, kind in enumerate(kinds) if kind == "c"]
+    sizes = np.diff(saved["learner"]["gradient_booster"]["model"].get("cats", {}).get("feature_segments", []))
+    remembered = [i for i in coded if i < sizes.size and sizes[i] > 0]
+    finder = _one_leaf_per_code(estimator, saved, [(i, int(sizes[i])) for i in remembered]) if remembered else None
+
+    def prepare(rows: Any) -> FloatArray:
+        if isinstance(rows, pd.DataFrame):
+            own = {
+                i: category_codes(rows.iloc[:, i])
+                for i, kind in enumerate(rows.dtypes)
+                if isinstance(kind, pd.CategoricalDtype)
+            }
+            if finder is not None and own:
+                # leaf 2j + 2 belongs to code j, and the last one to all others
+                leaf = np.asarray(finder.apply(rows), dtype=np.intp).reshape(len(rows), len(remembered))
+                for column, i in enumerate(remembered):
+                    code = np.where(leaf[:, column] % 2 == 0, leaf[:, column] // 2 - 1.0, -1.0)
+                    own[i] = np.where(np.isnan(own[i]), np.nan, code)
+            matrix = dense_but(rows, own)
+        else:
+            matrix = dense(rows).copy()
+        codes = matrix[:, coded]
+        matrix[:, coded] = np.where(codes < 0, -1.0, np.trunc(codes))
+        return matrix
+
+    return prepare
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,25 +186,55 @@ def _without_trees(estimator: Any, saved: dict[str, Any]) -> Any:
 
     With no tree at all XGBoost 3 forgets to transform the base score.
     """
+    forest = saved["learner"]["gradient_booster"]["model"]
+    count = int(forest["iteration_indptr"][1])
+    return _with_trees(estimator, saved, [_chain(forest["trees"][0], 0, 0)] * count, forest["tree_info"][:count])
+
+
+def _one_leaf_per_code(estimator: Any, saved: dict[str, Any], inputs: list[tuple[int, int]]) -> Any:
+    """A copy of the classifier with a tree for each input with categories, which splits them off one by one."""
+    like = saved["learner"]["gradient_booster"]["model"]["trees"][0]
+    return _with_trees(estimator, saved, [_chain(like, feature, n) for feature, n in inputs], [0] * len(inputs))
+
+
+def _chain(like: dict[str, Any], feature: int, n_codes: int) -> dict[str, Any]:
+    """A tree in which code j of a feature goes to the leaf 2j + 2 and all others to the leaf 2 n_codes - 1, or 0.
+
+    Its inner nodes are 0, 1, 3, 5, ...; the children of the j-th are 2j + 1 and 2j + 2.
+    """
+    inner = [max(0, 2 * j - 1) for j in range(n_codes)]
+    n_nodes = 2 * n_codes + 1
+    left, right, parents = [-1] * n_nodes, [-1] * n_nodes, [2147483647] * n_nodes
+    for j, node in enumerate(inner):
+        left[node], right[node] = 2 * j + 1, 2 * j + 2
+        parents[2 * j + 1] = parents[2 * j + 2] = node
+    return {
+        **like,
+        **{key: [0.0] * n_nodes for key in ("base_weights", "loss_changes", "split_conditions", "sum_hessian")},
+        "default_left": [1] * n_nodes if n_codes else [0],
+        "split_indices": [feature if node in inner else 0 for node in range(n_nodes)],
+        "split_type": [int(node in inner) for node in range(n_nodes)],
+        "categories": list(range(n_codes)),
+        "categories_nodes": inner,
+        "categories_segments": list(range(n_codes)),
+        "categories_sizes": [1] * n_codes,
+        "left_children": left,
+        "right_children": right,
+        "parents": parents,
+        "tree_param": {**like["tree_param"], "num_nodes": str(n_nodes), "num_deleted": "0"},
+    }
+
+
+def _with_trees(estimator: Any, saved: dict[str, Any], trees: list[dict[str, Any]], groups: list[int]) -> Any:
+    """A copy of the classifier with one round of other trees."""
     learner = {**saved["learner"], "attributes": {}}
     forest = learner["gradient_booster"]["model"]
-    count = int(forest["iteration_indptr"][1])
-    stump = {
-        **forest["trees"][0],
-        **{key: [0.0] for key in ("base_weights", "loss_changes", "split_conditions", "sum_hessian")},
-        **{key: [0] for key in ("default_left", "split_indices", "split_type")},
-        **{key: [] for key in ("categories", "categories_nodes", "categories_segments", "categories_sizes")},
-        "left_children": [-1],
-        "right_children": [-1],
-        "parents": [2147483647],
-    }
-    stump["tree_param"] = {**stump["tree_param"], "num_nodes": "1", "num_deleted": "0"}
     bare = {
         **forest,
-        "gbtree_model_param": {**forest["gbtree_model_param"], "num_trees": str(count)},
-        "iteration_indptr": [0, count],
-        "tree_info": forest["tree_info"][:count],
-        "trees": [{**stump, "id": i} for i in range(count)],
+        "gbtree_model_param": {**forest["gbtree_model_param"], "num_trees": str(len(trees))},
+        "iteration_indptr": [0, len(trees)],
+        "tree_info": groups,
+        "trees": [{**tree, "id": i} for i, tree in enumerate(trees)],
     }
     learner["gradient_booster"] = {**learner["gradient_booster"], "model": bare}
     booster = xgboost.Booster()

@@ -79,7 +79,9 @@ def _by_names(transformer: Any, n_inputs: int) -> Trace:
     for name in names:
         behind = [i for i, token in enumerate(tokens) if token in name]
         if len(behind) != 1:
-            raise UntraceableError(f"An output of {type(transformer).__name__} does not belong to one column: {name!r}.")
+            raise UntraceableError(
+                f"An output of {type(transformer).__name__} does not belong to one column: {name!r}."
+            )
         outputs.append(behind[0])
     return outputs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from armin.report.words import percent, validity_sentence
+from armin.report.words import path_end, percent, validity_sentence
 
 __all__ = ["path_html", "recourse_html"]
 
@@ -35,10 +35,8 @@ def recourse_html(summary: dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def path_html(points: list[dict[str, Any]]) -> str:
-    """A cost-confidence path as a table."""
-    if not points:
-        return "<p>No confidence can be reached: no action works for any way to fill the blanks.</p>"
+def path_html(points: list[dict[str, Any]], end: str) -> str:
+    """A cost-confidence path as a table; ``end`` is the status that ended it."""
     rows = "".join(
         f"<tr><td style='text-align:right'>{percent(p['confidence'])}</td>"
         f"<td style='text-align:right'>{p['cost']:.3g}</td>"
@@ -46,4 +44,6 @@ def path_html(points: list[dict[str, Any]]) -> str:
         for p in points
     )
     head = "<tr><th>works for</th><th>cost</th><th style='text-align:left'>what to do</th></tr>"
-    return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    last = path_end(points, end)
+    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if points else ""
+    return table + (f"<p>{escape(last)}</p>" if last else "")

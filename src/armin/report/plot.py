@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from armin.errors import MissingDependencyError
+from armin.report.words import percent
 
 __all__ = ["INK", "plot_path", "plot_recourse"]
 
@@ -29,9 +30,14 @@ def plot_path(points: list[dict[str, Any]], marked: float | None = None, ax: Any
         ax.stairs([p["cost"] for p in points], edges, baseline=None, color=INK["main"], linewidth=2)
         ax.plot([p["confidence"] for p in points], [p["cost"] for p in points], "o", color=INK["main"], markersize=5)
     if marked is not None:
-        ax.axvline(marked, color=INK["grey"], linestyle=":", linewidth=1.5)
-        ax.annotate("asked for", (marked, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -4),
-                    textcoords="offset points", va="top", color=INK["grey"])  # fmt: skip
+        reached = [p["cost"] for p in points if p["confidence"] >= marked - 1e-9]
+        if reached:
+            ax.vlines(marked, 0, reached[0], color=INK["grey"], linestyle=":", linewidth=1.5)
+        else:
+            ax.axvline(marked, color=INK["grey"], linestyle=":", linewidth=1.5)
+        # the curve rises, so the room below it on the right is free
+        ax.annotate(f"asked for {percent(marked)}", (marked, 0.0), xycoords=("data", "axes fraction"), xytext=(4, 5),
+                    textcoords="offset points", color=INK["grey"])  # fmt: skip
     ax.set_xlim(0, 1.02)
     ax.set_ylim(bottom=0)
     ax.xaxis.set_major_formatter(lambda share, _: f"{share * 100:.0f} %")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from armin.report.words import percent, validity_sentence
+from armin.report.words import path_end, percent, validity_sentence
 
 __all__ = ["path_text", "recourse_text"]
 
@@ -50,14 +50,13 @@ def _proof(summary: dict[str, Any]) -> str:
     return f"{what} ({proof['solver']}, {seconds})."
 
 
-def path_text(points: list[dict[str, Any]], width: int = 40) -> str:
-    """A cost-confidence path as a bar chart in text."""
-    if not points:
-        return "No confidence can be reached: no action works for any way to fill the blanks. This is proved."
-    most = max(point["cost"] for point in points) or 1.0
-    lines = ["confidence  cost"]
+def path_text(points: list[dict[str, Any]], end: str, width: int = 40) -> str:
+    """A cost-confidence path as a bar chart in text; ``end`` is the status that ended it."""
+    lines = ["confidence  cost"] if points else []
+    most = max((point["cost"] for point in points), default=0.0) or 1.0
     for point in points:
         bar = "█" * max(1, round(width * point["cost"] / most)) if point["cost"] > 0 else "·"
         what = "; ".join(point["short"]) or "nothing to change"
         lines.append(f"{percent(point['confidence']):>10}  {point['cost']:<7.3g} {bar} {what}")
-    return "\n".join(lines)
+    last = path_end(points, end)
+    return "\n".join([*lines, last] if last else lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["change_sentence", "headline", "percent", "validity_sentence"]
+__all__ = ["change_sentence", "headline", "path_end", "percent", "validity_sentence"]
 
 
 def percent(share: float) -> str:
@@ -48,18 +48,18 @@ def change_sentence(change: dict[str, Any]) -> str:
 
 def headline(summary: dict[str, Any]) -> str:
     """What the result says, in one sentence."""
-    outcome, wanted = summary["outcome"], " or ".join(str(label) for label in summary["desired"])
+    outcome, wanted = summary["outcome"], " or ".join(f"“{label}”" for label in summary["desired"])
     sure = _sure(summary)
-    n = len(summary["changes"])
     if outcome == "already_accepted":
         if not summary["blanks"]:
             return f"Nothing needs to change: the decision is already {wanted}."
         share = percent(summary["validity"]["share"])
         return f"Nothing needs to change: {share} of the plausible people behind this row are already {wanted}."
     if outcome == "no_recourse":
-        return f"There is no way to {wanted}{sure} under these rules. This is proved, not guessed."
+        return f"No allowed action leads to {wanted}{sure}. This is proved, not guessed."
     if outcome == "out_of_time":
-        return f"Time ran out before any way to {wanted}{sure} was found. One may exist: allow more time."
+        return f"Time ran out before an action that leads to {wanted}{sure} was found. One may exist: allow more time."
+    n = len(summary["changes"])
     few = "One change leads" if n == 1 else f"{n} changes lead"
     if outcome == "best_so_far":
         return f"{few} to {wanted}{sure}; this is not proved to be the cheapest way."
@@ -95,3 +95,19 @@ def validity_sentence(summary: dict[str, Any]) -> str | None:
         f"{text}, and for {percent(fresh['share'])} of {fresh['of']:,.0f} fresh ones "
         f"({percent(fresh['level'])} interval {percent(low)} to {percent(high)})."
     )
+
+
+def path_end(points: list[dict[str, Any]], end: str) -> str | None:
+    """Why a path stops before it works for every completion, or None if it does not.
+
+    >>> path_end([{"confidence": 0.8}], "infeasible")
+    'No allowed action works for more than 80 %: proved.'
+    """
+    if end == "optimal":
+        return None
+    if end == "infeasible":
+        if not points:
+            return "No allowed action works for any way to fill the blanks. This is proved, not guessed."
+        return f"No allowed action works for more than {percent(points[-1]['confidence'])}: proved."
+    reached = f"beyond {percent(points[-1]['confidence'])}" if points else "at all"
+    return f"Time ran out: whether more can be reached {reached} is not known. Allow more time."

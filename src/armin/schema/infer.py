@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import Any, cast
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from armin.errors import SchemaError
-from armin.schema.feature import Feature, Kind, Value, is_blank
-from armin.schema.table import Overrides, Schema
+from armin.errors import DataError, SchemaError
+from armin.schema.feature import Feature, Kind
+from armin.schema.overrides import Overrides
+from armin.schema.table import Schema
+from armin.schema.values import as_number, is_blank, plain_number, scalar
 
 __all__ = ["infer_schema", "widen_feature"]
 
@@ -42,9 +46,12 @@ def _infer_feature(name: str, column: pd.Series[Any], overrides: Overrides) -> F
         raise SchemaError(
             f"Column {name!r} holds dates, which ARMIN does not change. Turn it into a number (such as an age) first."
         )
-    present = column[~column.map(is_blank).astype(bool)]
+    numeric = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb"
+    present = column.dropna() if numeric else column[[not is_blank(value) for value in column.tolist()]]
     if len(present) == 0 and name not in overrides.bounds and name not in overrides.categories:
         raise SchemaError(f"Column {name!r} has no value at all. Drop it, or say bounds= or categories= for it.")
+    if not numeric:
+        _check_values(name, present)
     kind = overrides.kinds.get(name) or _guess_kind(name, present, overrides)
     fixed = name in overrides.immutable or (overrides.mutable is not None and name not in overrides.mutable)
     if kind in ("continuous", "integer"):
@@ -54,6 +61,15 @@ def _infer_feature(name: str, column: pd.Series[Any], overrides: Overrides) -> F
     return overrides.apply(feature)
 
 
+def _check_values(name: str, present: pd.Series[Any]) -> None:
+    for value in present.tolist():
+        if not isinstance(value, str | bool | int | float | np.bool_ | np.integer | np.floating | Decimal):
+            raise SchemaError(
+                f"Column {name!r} must hold numbers, texts or booleans. Got {value!r}, a {type(value).__name__}. "
+                "Turn it into one of these first (a date into an age, an interval into a text)."
+            )
+
+
 def _guess_kind(name: str, present: pd.Series[Any], overrides: Overrides) -> Kind:
     if name in overrides.categories:
         return "binary" if len(overrides.categories[name]) == 2 else "categorical"
@@ -61,14 +77,14 @@ def _guess_kind(name: str, present: pd.Series[Any], overrides: Overrides) -> Kin
     if isinstance(dtype, pd.CategoricalDtype):
         if dtype.ordered:
             return "ordinal"
-        return "binary" if len(dtype.categories) == 2 else "categorical"
+        return "binary" if sum(not is_blank(c) for c in dtype.categories) == 2 else "categorical"
     if pd.api.types.is_bool_dtype(dtype):
         return "binary"
     if not pd.api.types.is_numeric_dtype(dtype):
-        texts = present.map(type).eq(str).any()
-        if not texts and present.map(lambda v: isinstance(v, bool | np.bool_)).all():
+        values = present.tolist()
+        if values and all(isinstance(v, bool | np.bool_) for v in values):
             return "binary"
-        if not texts and present.map(lambda v: isinstance(v, int | float | np.number)).all():
+        if not any(isinstance(v, str) for v in values):
             return _guess_kind(name, present.astype(np.float64), overrides)
         return "binary" if present.nunique() == 2 else "categorical"
     numbers = present.to_numpy(dtype=np.float64)
@@ -83,21 +99,18 @@ def _guess_kind(name: str, present: pd.Series[Any], overrides: Overrides) -> Kin
 
 def _whole(name: str, overrides: Overrides) -> bool:
     said = [*overrides.bounds.get(name, ()), overrides.step.get(name, 1.0)]
-    return all(float(v) == round(float(v)) for v in said)
+    return all(isinstance(v, int | float) and float(v).is_integer() for v in said)
 
 
 def _number(name: str, kind: Kind, present: pd.Series[Any], overrides: Overrides, *, fixed: bool) -> Feature:
-    try:
-        numbers = present.to_numpy(dtype=np.float64)
-    except (TypeError, ValueError):
-        wrong = next(v for v in present if not isinstance(v, int | float | np.number))
-        raise SchemaError(f"Column {name!r} is declared {kind} and must hold numbers. Got {wrong!r}.") from None
+    found = [(value, as_number(value)) for value in present.tolist()]
+    for value, number in found:
+        if number is None:
+            raise SchemaError(f"Column {name!r} is declared {kind} and must hold numbers. Got {value!r}.")
+    numbers = np.array([number for _, number in found], dtype=np.float64)
     if not np.all(np.isfinite(numbers)):
         raise SchemaError(f"Column {name!r} holds infinite values. Replace them by a number or a blank.")
-    if name in overrides.bounds:
-        low, high = (float(b) for b in overrides.bounds[name])
-    else:
-        low, high = float(numbers.min()), float(numbers.max())
+    low, high = overrides.bounds[name] if name in overrides.bounds else (float(numbers.min()), float(numbers.max()))
     if low == high and not fixed:
         raise _constant(name, low)
     return Feature(name, kind, lower=low, upper=high, direction="fixed" if fixed else "any")
@@ -109,17 +122,17 @@ def _category(
     if name in overrides.categories:
         values: list[Any] = list(overrides.categories[name])
     elif isinstance(column.dtype, pd.CategoricalDtype):
-        values = column.dtype.categories.tolist()
+        values = [value for value in column.dtype.categories.tolist() if not is_blank(value)]
     else:
-        values = list(present.unique())
+        values = list(dict.fromkeys(present.tolist()))
         try:
             values.sort()
         except TypeError:
             values.sort(key=str)
     if len(values) > MOST_CATEGORIES:
         raise SchemaError(
-            f"Column {name!r} has {len(values)} different texts in {len(present)} rows: that looks like an identifier. "
-            f"Drop it, or say categories={{{name!r}: [...]}} if it is meant."
+            f"Column {name!r} has {len(values)} different values in {len(present)} rows: that looks like an "
+            f"identifier. Drop it, or say categories={{{name!r}: [...]}} if it is meant."
         )
     ordered = name in overrides.categories or isinstance(column.dtype, pd.CategoricalDtype)
     if kind == "ordinal" and not ordered and any(isinstance(v, str) for v in values):
@@ -128,31 +141,37 @@ def _category(
         )
     if len(values) == 1 and not fixed:
         raise _constant(name, values[0])
-    clean = tuple(_scalar(v) for v in values)
-    return Feature(name, kind, categories=clean, direction="fixed" if fixed else "any")
+    if all(isinstance(v, float) and v.is_integer() for v in values):
+        values = [int(v) for v in values]  # a table with blanks stores 0 and 1 as 0.0 and 1.0
+    return Feature(name, kind, categories=tuple(values), direction="fixed" if fixed else "any")
 
 
 def _constant(name: str, value: object) -> SchemaError:
+    shown = plain_number(value) if isinstance(value, float) else repr(scalar(value))
     return SchemaError(
-        f"Column {name!r} is constant: every row holds {_scalar(value)!r}. Drop it, or name it in immutable=[{name!r}]."
+        f"Column {name!r} is constant: every row holds {shown}. Drop it, or name it in immutable=[{name!r}]."
     )
-
-
-def _scalar(value: Any) -> Value:
-    return cast("Value", value.item() if isinstance(value, np.generic) else value)
 
 
 def widen_feature(feature: Feature, column: pd.Series[Any]) -> Feature:
     """The feature, stretched to include the values of ``column``."""
-    present = [v for v in column.tolist() if not is_blank(v)]
+    present = [scalar(v) for v in dict.fromkeys(column.tolist()) if not is_blank(v)]
     if not present:
         return feature
     if feature.is_number:
-        assert feature.lower is not None  # noqa: S101  a number has bounds
-        assert feature.upper is not None  # noqa: S101
-        numbers = [float(v) for v in present]
-        return replace(feature, lower=min(feature.lower, *numbers), upper=max(feature.upper, *numbers))
-    new = [_scalar(v) for v in dict.fromkeys(present) if v not in feature.categories]
+        numbers = [as_number(v) for v in present]
+        for value, number in zip(present, numbers, strict=True):
+            if number is None or not math.isfinite(number) or (feature.kind == "integer" and number != round(number)):
+                what = "whole numbers" if feature.kind == "integer" else "finite numbers"
+                raise DataError(f"Column {feature.name!r} must hold {what}, or blanks. Got {value!r} instead.")
+        known = [number for number in numbers if number is not None]
+        return replace(feature, lower=min(feature.low_code, *known), upper=max(feature.high_code, *known))
+    new = []
+    for value in present:
+        try:
+            feature.code(value)
+        except DataError:
+            new.append(value)
     if new and feature.kind != "categorical":
         raise SchemaError(f"{feature.name!r} is {feature.kind}: say where {new[0]!r} belongs in its categories.")
     return replace(feature, categories=feature.categories + tuple(new))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,73 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.errors import DataError, SchemaError
-from armin.schema.feature import Blank, Feature, Kind, Value, is_blank
+from armin.schema.cast import decode_column
+from armin.schema.feature import Blank, Feature, Kind
+from armin.schema.overrides import Overrides
+from armin.schema.values import Value, plain_number
 
-__all__ = ["Overrides", "Rows", "Schema"]
+__all__ = ["Rows", "Schema"]
 
 Rows: TypeAlias = pd.DataFrame | Mapping[str, object] | Sequence[object] | NDArray[Any]
 """What counts as rows: a DataFrame, Series, dict, list or array."""
-
-
-@dataclass(frozen=True)
-class Overrides:
-    """What a user says about columns, by name; see :meth:`Schema.infer`."""
-
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
-    categories: Mapping[str, Sequence[Value]] = field(default_factory=dict)
-    immutable: Sequence[str] = ()
-    mutable: Sequence[str] | None = None
-    increase_only: Sequence[str] = ()
-    decrease_only: Sequence[str] = ()
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    step: Mapping[str, float] = field(default_factory=dict)
-    blanks: Mapping[str, Blank] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    units: Mapping[str, str] = field(default_factory=dict)
-    formats: Mapping[str, str] = field(default_factory=dict)
-    difficulty: Mapping[str, float] = field(default_factory=dict)
-
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse a name that is not a column."""
-        for what, given in vars(self).items():
-            for name in given or ():
-                if name not in names:
-                    raise SchemaError(
-                        f"'{what}' names {name!r}, which is not a column. The columns are: {', '.join(names)}."
-                    )
-
-    def apply(self, feature: Feature) -> Feature:
-        """The feature with everything said about it but kind and categories."""
-        name = feature.name
-        changes: dict[str, Any] = {}
-        if name in self.bounds:
-            changes["lower"], changes["upper"] = (float(b) for b in self.bounds[name])
-        for key, given in (
-            ("step", self.step),
-            ("blank", self.blanks),
-            ("label", self.labels),
-            ("unit", self.units),
-            ("format", self.formats),
-            ("difficulty", self.difficulty),
-        ):
-            if name in given:
-                changes[key] = given[name]
-        said = [
-            direction
-            for direction, listed in (
-                ("fixed", self.immutable),
-                ("increase", self.increase_only),
-                ("decrease", self.decrease_only),
-            )
-            if name in listed
-        ]
-        if len(said) > 1:
-            raise SchemaError(f"{name!r} cannot be {' and '.join(said)} at once. Name it in one list only.")
-        if said:
-            changes["direction"] = said[0]
-        elif self.mutable is not None:
-            changes["direction"] = "any" if name in self.mutable else "fixed"
-        return replace(feature, **changes)
 
 
 @dataclass(frozen=True)
@@ -147,9 +89,9 @@ class Schema:
         """
         from armin.schema.infer import infer_schema
 
-        overrides = _overrides(
-            kinds, categories, immutable, mutable, increase_only, decrease_only, bounds, step, blanks, labels, units,
-            formats, difficulty,
+        overrides = Overrides(
+            kinds or {}, categories or {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {},
+            blanks or {}, labels or {}, units or {}, formats or {}, difficulty or {},
         )  # fmt: skip
         return infer_schema(frame, overrides)
 
@@ -174,14 +116,14 @@ class Schema:
         >>> schema.update(immutable=["age"])["age"].direction
         'fixed'
         """
-        overrides = _overrides(
-            None, None, immutable, mutable, increase_only, decrease_only, bounds, step, blanks, labels, units, formats,
-            difficulty,
+        overrides = Overrides(
+            {}, {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {}, blanks or {},
+            labels or {}, units or {}, formats or {}, difficulty or {},
         )  # fmt: skip
         overrides.check(self.names)
         return Schema(tuple(overrides.apply(f) for f in self.features))
 
-    def widened(self, rows: pd.DataFrame) -> Schema:
+    def widened(self, rows: Rows | pd.Series[Any]) -> Schema:
         """The same schema with bounds and categories stretched to include ``rows``.
 
         >>> schema = Schema((Feature("age", "integer", lower=18, upper=60),))
@@ -190,8 +132,8 @@ class Schema:
         """
         from armin.schema.infer import widen_feature
 
-        self._check_columns(rows)
-        return Schema(tuple(widen_feature(f, rows[f.name]) for f in self.features))
+        frame = self.frame(rows)
+        return Schema(tuple(widen_feature(f, frame[f.name]) for f in self.features))
 
     @property
     def names(self) -> list[str]:
@@ -232,8 +174,9 @@ class Schema:
             frame = pd.DataFrame([dict(rows)], columns=list(rows), dtype=object)
         else:
             frame = self._from_array(rows)
-        self._check_columns(frame)
-        return frame[self.names]
+        names = [str(c) for c in frame.columns]
+        self._check_columns(names)
+        return frame.set_axis(names, axis=1)[self.names]
 
     def _from_array(self, rows: object) -> pd.DataFrame:
         try:
@@ -248,14 +191,16 @@ class Schema:
             )
         return pd.DataFrame(array, columns=self.names)
 
-    def _check_columns(self, frame: pd.DataFrame) -> None:
-        names = [str(c) for c in frame.columns]
+    def _check_columns(self, names: list[str]) -> None:
         unknown = [n for n in names if n not in self.names]
         if unknown:
             raise DataError(
                 f"Unknown column {unknown[0]!r}. The schema has: {', '.join(self.names)}. "
                 f"Drop it before the call: frame.drop(columns={unknown!r})."
             )
+        twice = [n for n in names if names.count(n) > 1]
+        if twice:
+            raise DataError(f"Column names must be different. {twice[0]!r} occurs twice; keep one of them.")
         absent = [n for n in self.names if n not in names]
         if absent:
             raise DataError(
@@ -293,7 +238,8 @@ class Schema:
         """
         columns: dict[str, Any] = {}
         for i, feature in enumerate(self.features):
-            columns[feature.name] = _column(feature, matrix[:, i], None if like is None else like[feature.name].dtype)
+            dtype = None if like is None else like[feature.name].dtype
+            columns[feature.name] = decode_column(feature, matrix[:, i], dtype)
         return pd.DataFrame(columns, columns=self.names)
 
     def to_toml(self, path: str | Path | None = None) -> str:
@@ -313,61 +259,14 @@ class Schema:
         rows = [("feature", "kind", "values", "may change", "step", "if blank")]
         for f in self.features:
             if f.is_number:
-                values = f"{_number(f.lower)} … {_number(f.upper)}" + (f" {f.unit}" if f.unit else "")
+                values = f"{plain_number(f.low_code)} … {plain_number(f.high_code)}" + (f" {f.unit}" if f.unit else "")
             else:
                 values = ", ".join(str(c) for c in f.categories)
                 values = values if len(values) <= 40 else values[:39] + "…"
             moves = {"any": "any", "fixed": "no", "increase": "up only", "decrease": "down only"}[f.direction]
-            step = "-" if not (f.is_number and f.actionable) else _number(f.step) if f.step else "auto"
+            step = "-" if not (f.is_number and f.actionable) else plain_number(f.step) if f.step else "auto"
             rows.append((f.name, f.kind, values, moves, step, f.blank_mode))
+        rows = [tuple(" ".join(cell.splitlines()) for cell in row) for row in rows]  # type: ignore[misc]
         widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
         lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
         return "\n".join(lines)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.10g}"
-
-
-def _column(feature: Feature, codes: NDArray[np.float64], dtype: Any) -> Any:
-    blanks = np.isnan(codes)
-    if feature.is_number:
-        if dtype is None:
-            dtype = np.dtype(np.int64) if feature.kind == "integer" and not blanks.any() else np.dtype(np.float64)
-        column = pd.Series(codes)
-    else:
-        lookup = np.empty(len(feature.categories) + 1, dtype=object)
-        lookup[:-1] = feature.categories
-        lookup[-1] = None
-        where = np.where(blanks, len(feature.categories), np.nan_to_num(codes)).astype(np.intp)
-        column = pd.Series(lookup[where], dtype=object)
-        if dtype is None:
-            column = column.infer_objects()
-    if dtype is None or column.dtype == dtype:
-        return column
-    if blanks.any() and isinstance(dtype, np.dtype) and dtype.kind in "iub":
-        return column.astype(np.float64) if feature.is_number or _numeric(feature) else column
-    return column.astype(dtype)
-
-
-def _numeric(feature: Feature) -> bool:
-    return all(not isinstance(c, str) for c in feature.categories)
-
-
-def _overrides(
-    kinds: Any, categories: Any, immutable: Any, mutable: Any, increase_only: Any, decrease_only: Any, bounds: Any,
-    step: Any, blanks: Any, labels: Any, units: Any, formats: Any, difficulty: Any,
-) -> Overrides:  # fmt: skip
-    for what, names in (("immutable", immutable), ("increase_only", increase_only), ("decrease_only", decrease_only)):
-        if isinstance(names, str):
-            raise SchemaError(f"'{what}' must be a list of column names. Got the text {names!r}; write [{names!r}].")
-    return Overrides(
-        dict(kinds or {}), dict(categories or {}), tuple(immutable), None if mutable is None else tuple(mutable),
-        tuple(increase_only), tuple(decrease_only), dict(bounds or {}), dict(step or {}), dict(blanks or {}),
-        dict(labels or {}), dict(units or {}), dict(formats or {}), dict(difficulty or {}),
-    )  # fmt: skip
-
-
-def blank_names(schema: Schema, row: NDArray[np.float64]) -> list[str]:
-    """The names of the blanks of one coded row."""
-    return [f.name for f, code in zip(schema.features, row, strict=True) if is_blank(float(code))]

@@ -60,33 +60,44 @@ def schema_from_dict(data: dict[str, Any]) -> Schema:
     entries = data.get("features")
     if not isinstance(entries, dict) or not entries:
         raise SchemaError("A schema file needs a [features.NAME] table for each column. Got none.")
-    features = []
-    for name, entry in entries.items():
-        unknown = [key for key in entry if key not in _KEYS]
-        if unknown:
-            raise SchemaError(f"[features.{name}] has an unknown key {unknown[0]!r}. Known: {', '.join(_KEYS)}.")
-        if "kind" not in entry:
-            raise SchemaError(f"[features.{name}] needs a kind.")
-        bounds = entry.get("bounds", (None, None))
-        if len(bounds) != 2:
-            raise SchemaError(f"[features.{name}] bounds must be [lower, upper]. Got {bounds!r}.")
-        features.append(
-            Feature(
-                name=name,
-                kind=entry["kind"],
-                lower=None if bounds[0] is None else float(bounds[0]),
-                upper=None if bounds[1] is None else float(bounds[1]),
-                categories=tuple(entry.get("categories", ())),
-                direction=entry.get("direction", "any"),
-                step=None if "step" not in entry else float(entry["step"]),
-                blank=entry.get("blank"),
-                label=entry.get("label", ""),
-                unit=entry.get("unit", ""),
-                format=entry.get("format", ""),
-                difficulty=float(entry.get("difficulty", 1.0)),
-            )
-        )
-    return Schema(tuple(features))
+    return Schema(tuple(_feature(name, entry) for name, entry in entries.items()))
+
+
+def _feature(name: str, entry: Any) -> Feature:
+    if not isinstance(entry, dict):
+        raise SchemaError(f"[features.{name}] must be a table with a kind. Got {entry!r} instead.")
+    unknown = [key for key in entry if key not in _KEYS]
+    if unknown:
+        raise SchemaError(f"[features.{name}] has an unknown key {unknown[0]!r}. Known: {', '.join(_KEYS)}.")
+    if "kind" not in entry:
+        raise SchemaError(f"[features.{name}] needs a kind.")
+    bounds = entry.get("bounds", [None, None])
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        raise SchemaError(f"[features.{name}] bounds must be [lower, upper]. Got {bounds!r}.")
+    if not isinstance(entry.get("categories", []), list | tuple):
+        raise SchemaError(f"[features.{name}] categories must be a list. Got {entry['categories']!r}.")
+    return Feature(
+        name=name,
+        kind=entry["kind"],
+        lower=_as_float(name, "bounds", bounds[0]),
+        upper=_as_float(name, "bounds", bounds[1]),
+        categories=tuple(entry.get("categories", ())),
+        direction=entry.get("direction", "any"),
+        step=_as_float(name, "step", entry.get("step")),
+        blank=entry.get("blank"),
+        label=entry.get("label", ""),
+        unit=entry.get("unit", ""),
+        format=entry.get("format", ""),
+        difficulty=_as_float(name, "difficulty", entry.get("difficulty", 1.0)),  # type: ignore[arg-type]  # never None
+    )
+
+
+def _as_float(name: str, what: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise SchemaError(f"[features.{name}] {what} must be a number. Got {value!r} instead.")
+    return float(value)
 
 
 def write_toml(schema: Schema, path: str | Path | None = None) -> str:

@@ -45,7 +45,7 @@ def write_linear(problem: Problem, model: LinearModel, formulation: str = "tight
 
 def _margin(tables: Tables, picks: Sequence[IntArray], u: IntArray, n: int, m: int, cut: float) -> Margin:
     low, high, noise = float(tables.low[n, m]), float(tables.high[n, m]), float(tables.noise[m])
-    return Margin(*expression(tables, picks, u, n, m), low, high, cut, noise)
+    return Margin(*expression(tables, picks, u, n, m), low, high, cut, noise, tables.grain)
 
 
 def _add_ladders(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,18 +12,19 @@ from armin.problem import Problem
 from armin.solve.milo.linear import write_linear
 from armin.solve.milo.program import Draft, Program
 from armin.solve.milo.shared import Margin, add_choice, add_requirement, add_vote, stack_ways
-from armin.solve.milo.tables import EPSILON, Tables, add_common, expression, tabulate
+from armin.solve.milo.tables import EPSILON, EXACT, Tables, add_common, expression, grain, tabulate
 
 __all__ = ["write_relu"]
 
 
 @dataclass(frozen=True, eq=False)
 class _Layer:
-    """Range (N, T) and rounding (T,) of the values that enter the neurons of one layer."""
+    """Range (N, T), rounding (T,) and grain of the values that enter the neurons of one layer."""
 
     low: FloatArray
     high: FloatArray
     noise: FloatArray
+    grain: float
 
 
 def write_relu(problem: Problem, model: ReluNetwork, formulation: str = "tight") -> Program:
@@ -36,10 +37,10 @@ def write_relu(problem: Problem, model: ReluNetwork, formulation: str = "tight")
         linear = LinearModel(np.ascontiguousarray(model.weights[0].T), model.biases[0], model.decision)
         return write_linear(problem, linear, formulation)
     tables = tabulate(problem, model.weights[0], model.biases[0])
-    layers = _propagate(model, _Layer(tables.low, tables.high, tables.noise))
+    layers = _propagate(model, _Layer(tables.low, tables.high, tables.noise, tables.grain))
     coefficients, cuts, ways = stack_ways(model.decision)
     final = _Affine(model.weights[-1] @ coefficients.T, coefficients @ model.biases[-1])
-    # rounding acts on each output before they are subtracted
+    # rounding acts on each output before they are subtracted; coefficients are 1 and -1, so that the grain stays
     noise = layers[-1].noise @ np.abs(coefficients).T
     low, high = final.range(np.maximum(layers[-2].low, 0.0), np.maximum(layers[-2].high, 0.0))
     draft = Draft()
@@ -48,7 +49,7 @@ def write_relu(problem: Problem, model: ReluNetwork, formulation: str = "tight")
     votes = []
     for n in range(problem.n_candidates):
         margins = [
-            Margin(np.zeros(0, dtype=np.intp), np.zeros(0), 0.0, low[n, m], high[n, m], float(cuts[m]), float(noise[m]))
+            Margin(u[:0], np.zeros(0), 0.0, low[n, m], high[n, m], float(cuts[m]), float(noise[m]), layers[-1].grain)
             for m in range(cuts.size)
         ]
         if _undecided(margins):
@@ -80,7 +81,9 @@ def _propagate(model: ReluNetwork, first: _Layer) -> list[_Layer]:
         low, high = _Affine(weight, bias).range(np.maximum(below.low, 0.0), np.maximum(below.high, 0.0))
         size = np.maximum(below.high, 0.0).max(axis=0) @ np.abs(weight) + np.abs(bias)
         noise = below.noise @ np.abs(weight) + (weight.shape[0] + 8) * EPSILON * size
-        layers.append(_Layer(low, high, noise))
+        step = min(below.grain * grain(weight), grain(bias))
+        exact = 0 < step < np.inf and float(size.max()) < EXACT * step
+        layers.append(_Layer(low, high, noise, step if exact else 0.0))
     return layers
 
 
@@ -99,8 +102,7 @@ class _Active:
 
 def _margin(final: _Affine, active: _Active, margin: Margin, m: int) -> Margin:
     value = final.weights[active.place, m] * active.unit
-    constant = float(final.bias[m])
-    return Margin(active.variable, value, constant, margin.low, margin.high, margin.cut, margin.noise)
+    return replace(margin, index=active.variable, value=value, constant=float(final.bias[m]))
 
 
 def _add_network(

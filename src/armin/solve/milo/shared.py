@@ -63,6 +63,7 @@ class Margin:
     low, high : its range over all choices
     cut : what it has to reach for the decision
     noise : how much the model's own arithmetic may differ from the expression
+    grain : if positive, that arithmetic is exact and every value is a multiple of this
     """
 
     index: IntArray
@@ -72,11 +73,15 @@ class Margin:
     high: float
     cut: float
     noise: float
+    grain: float = 0.0
 
     @property
     def relaxed_cut(self) -> float:
         """The cut, lowered so that no choice that the model accepts is lost."""
-        return self.cut - self.noise - SLACK * max(self.cut - self.low, self.high - self.cut, 0.0)
+        slack = SLACK * max(self.cut - self.low, self.high - self.cut, 0.0)
+        if self.grain > 0:  # no value lies between two multiples: strict rules and ties are exact
+            return float(np.ceil(self.cut / self.grain)) * self.grain - min(slack, self.grain / 2)
+        return self.cut - self.noise - slack
 
 
 def stack_ways(decision: Decision) -> tuple[FloatArray, FloatArray, list[slice]]:

@@ -12,12 +12,29 @@ from armin.models.kinds import FloatArray, IntArray
 from armin.problem import Problem
 from armin.solve.milo.program import Draft
 
-__all__ = ["Tables", "add_common", "expression", "tabulate"]
+__all__ = ["EXACT", "Tables", "add_common", "expression", "grain", "tabulate"]
 
 EPSILON = float(np.finfo(np.float64).eps)
 
 SAME = 16 * EPSILON
 """Gains of two candidates that differ by this part of the numbers they came from are the same."""
+
+EXACT = 2.0**53
+"""Sums of multiples of a grain are exact in float64 as long as they stay below this many grains."""
+
+
+def grain(*arrays: FloatArray) -> float:
+    """The largest power of two that divides all numbers; infinity if all are 0.
+
+    >>> grain(np.array([0.75, -6.0])), grain(np.array([0.1])) < 1e-17
+    (0.25, True)
+    """
+    smallest = np.inf
+    for array in arrays:
+        mantissa, exponent = np.frexp(array[array != 0])
+        whole = (mantissa * EXACT).astype(np.int64)
+        smallest = min(smallest, float(np.min(np.ldexp((whole & -whole) / EXACT, exponent), initial=np.inf)))
+    return smallest
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +47,7 @@ class Tables:
     gains : for each feature an array (1 or N, J, T): what option j adds; one row if all candidates agree
     low, high : arrays of shape (N, T), the range over all choices
     noise : array of shape (T,), how much a computed value may be off by rounding
+    grain : every value is exactly a multiple of this; 0 where values are rounded
     unit : array of shape (T,), the largest gain that all candidates share, or 1
     """
 
@@ -38,6 +56,7 @@ class Tables:
     low: FloatArray
     high: FloatArray
     noise: FloatArray
+    grain: float
     unit: FloatArray
 
 
@@ -73,6 +92,7 @@ def tabulate(problem: Problem, weights: FloatArray, intercept: FloatArray, sizes
             gain = gain[:1]
         gains.append(gain)
     base = problem.candidates @ weights + intercept
+    step = min(grain(*tables) * grain(weights), grain(intercept))
     unit = np.max([np.abs(gain[0]).max(axis=0) for gain in gains if gain.shape[0] == 1], axis=0, initial=0.0)
     return Tables(
         base=base,
@@ -80,6 +100,7 @@ def tabulate(problem: Problem, weights: FloatArray, intercept: FloatArray, sizes
         low=base - _most(tuple(-gain for gain in gains), base, problem.limit),
         high=base + _most(tuple(gains), base, problem.limit),
         noise=(weights.shape[0] + 8) * EPSILON * size + 2 * len(gains) * SAME * size,
+        grain=step if 0 < step < np.inf and size.max(initial=0.0) < EXACT * step else 0.0,
         unit=np.where(unit > 0, unit, 1.0) + np.zeros(base.shape[1]),
     )
 

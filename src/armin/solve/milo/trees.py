@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import BoolArray, FloatArray, IntArray, TreeEnsemble
+from armin.models.kinds import Among, BoolArray, FloatArray, IntArray, TreeEnsemble
 from armin.problem import Problem
 from armin.solve.milo.program import Draft, Program
 from armin.solve.milo.shared import Margin, add_choice, add_requirement, add_vote, stack_ways
+from armin.solve.milo.tables import grain
 
 __all__ = ["write_trees"]
 
@@ -61,9 +62,12 @@ def write_trees(problem: Problem, model: TreeEnsemble, formulation: str = "tight
     else:
         variants = np.column_stack([_variants(tree, problem.n_candidates) for tree in splits])
     coefficients, cuts, ways = stack_ways(model.decision)
-    values = model.value.astype(model.precision).astype(np.float64) @ coefficients.T / model.divisor
-    constant = coefficients @ model.base.astype(model.precision).astype(np.float64) / model.divisor
-    noise = _noise(model, coefficients)
+    # in units of the undivided sum
+    values = model.value.astype(model.precision).astype(np.float64) @ coefficients.T
+    constant = coefficients @ model.base.astype(model.precision).astype(np.float64)
+    size, step = _sizes(model)
+    noise = np.abs(coefficients) @ size * (model.n_trees + 4) * float(np.finfo(model.precision).eps)
+    cuts = _sum_cuts(model, cuts, step)
     copies: dict[tuple[int, int], tuple[IntArray, list[int]]] = {}
     votes, weights = [], []
     _, first, member = np.unique(variants, axis=0, return_index=True, return_inverse=True)
@@ -75,7 +79,8 @@ def write_trees(problem: Problem, model: TreeEnsemble, formulation: str = "tight
                 copies[t, variant] = _add_tree(draft, leaves, picks, formulation), leaves.nodes
             trees.append(copies[t, variant])
         margins = [
-            _margin(trees, values[:, m], float(constant[m]), float(cuts[m]), float(noise[m])) for m in range(cuts.size)
+            _margin(trees, values[:, m], float(constant[m]), float(cuts[m]), float(noise[m]), step)
+            for m in range(cuts.size)
         ]
         votes.append(add_vote(draft, [margins[way] for way in ways]))
         weights.append(float(problem.weights[member.reshape(-1) == group].sum()))
@@ -92,14 +97,31 @@ def _nodes(model: TreeEnsemble, root: int) -> list[int]:
     return nodes
 
 
-def _noise(model: TreeEnsemble, coefficients: FloatArray) -> FloatArray:
-    """How far the model's sum of leaves, added in its own precision, may be from the exact one, for each margin."""
+def _sizes(model: TreeEnsemble) -> tuple[FloatArray, float]:
+    """The largest that sums can get, for each output; and their grain, 0 if sums are rounded."""
     size = np.abs(model.base).astype(np.float64)
+    leaves = []
     for root in model.roots.tolist():
         nodes = np.array(_nodes(model, root))
-        size = size + np.abs(model.value[nodes[model.feature[nodes] < 0]]).max(axis=0)
-    steps = (model.n_trees + 4) * float(np.finfo(model.precision).eps)
-    return np.asarray(np.abs(coefficients) @ (steps * size / abs(model.divisor)))
+        leaves.append(nodes[model.feature[nodes] < 0])
+        size = size + np.abs(model.value[leaves[-1]]).max(axis=0)
+    numbers = np.concatenate([model.base[None, :]] + [model.value[some] for some in leaves])
+    step = grain(numbers.astype(model.precision).astype(np.float64))
+    exact = 0 < step < np.inf and float(size.max()) < step / float(np.finfo(model.precision).eps) / 4
+    return size, step if exact else 0.0
+
+
+def _sum_cuts(model: TreeEnsemble, cuts: FloatArray, step: float) -> FloatArray:
+    """The cuts of the undivided sums."""
+    if isinstance(model.decision, Among):  # the order of two sums is that of their quotients
+        return cuts
+    if step == 0 or not np.isfinite(cuts).all():
+        return cuts * model.divisor
+    # the least multiple of the grain whose quotient, rounded as the model rounds it, reaches the cut
+    kind = np.dtype(model.precision).type
+    near = np.floor(cuts * model.divisor / step) + np.arange(-2.0, 4.0)
+    reaches = (near * step).astype(kind) / kind(model.divisor) >= cuts
+    return np.asarray(near[reaches][:1] * step)
 
 
 def _splits(problem: Problem, model: TreeEnsemble, root: int) -> dict[int, _Split]:
@@ -183,7 +205,12 @@ def _add_tree(draft: Draft, leaves: _Leaves, picks: Sequence[IntArray], formulat
 
 
 def _margin(
-    trees: Sequence[tuple[IntArray, list[int]]], values: FloatArray, constant: float, cut: float, noise: float
+    trees: Sequence[tuple[IntArray, list[int]]],
+    values: FloatArray,
+    constant: float,
+    cut: float,
+    noise: float,
+    step: float,
 ) -> Margin:
     """``sum_t sum_l yhat_{t,l} phi_{n,t,l}`` with its range."""
     parts = [values[nodes] for _, nodes in trees]
@@ -196,4 +223,5 @@ def _margin(
         high=constant + sum(float(part.max()) for part in parts),
         cut=cut,
         noise=noise,
+        grain=step,
     )

@@ -1,0 +1,260 @@
+"""Classifiers of scikit-learn around other classifiers: thresholds, calibration, searches, votes of trees."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.errors import ModelError
+from armin.models.decide import Around, Target, Verdict, decide_by_score, refuse_threshold
+from armin.models.from_sklearn_trees import as_tree, decide_shares, shares
+from armin.models.inputs import Prepare
+from armin.models.kinds import Among, Decision, Model, TreeEnsemble
+from armin.models.nodes import OneTree, plant
+from armin.models.read import prepare_inputs, read_inside
+
+__all__ = [
+    "inner_of",
+    "prepare_inner",
+    "read_adaboost",
+    "read_bagging",
+    "read_calibrated",
+    "read_inner",
+    "read_thresholded",
+    "read_voting",
+    "with_inner",
+]
+
+_TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
+
+
+def read_inner(estimator: Any, target: Target) -> Model:
+    """Read the classifier that a search found best, or that was frozen.
+
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = np.arange(20.0)[:, None], np.arange(20) >= 8
+    >>> search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=2).fit(X, y)
+    >>> read_inner(search, Target(search.classes_, (1,))).accepts(np.array([[3.0], [9.0]]))
+    array([False,  True])
+    """
+    return read_inside(inner_of(estimator), target)
+
+
+def read_thresholded(estimator: Any, target: Target) -> Model:
+    """Read a FixedThresholdClassifier or TunedThresholdClassifierCV.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import FixedThresholdClassifier
+    >>> X, y = np.arange(20.0)[:, None], np.arange(20) >= 8
+    >>> strict = FixedThresholdClassifier(LogisticRegression(), threshold=0.9).fit(X, y)
+    >>> model = read_thresholded(strict, Target(strict.classes_, (1,)))
+    >>> bool((model.accepts(X) == strict.predict(X)).all())
+    True
+    """
+    if target.threshold is not None:  # its probabilities are those of the classifier inside
+        return read_inside(inner_of(estimator), target)
+    scorer = getattr(estimator, "_curve_scorer", None)
+    positive = estimator.pos_label if scorer is None else scorer._get_pos_label()
+    column = 1 if positive is None else int(np.flatnonzero(target.classes == positive)[0])
+    return _read_around(estimator, target, column)
+
+
+def read_calibrated(estimator: Any, target: Target) -> Model:
+    """Read a CalibratedClassifierCV that is one map of the score of one classifier of two classes.
+
+    >>> from sklearn.calibration import CalibratedClassifierCV
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = np.arange(40.0)[:, None], np.arange(40) >= 18
+    >>> calibrated = CalibratedClassifierCV(LinearSVC(), ensemble=False).fit(X, y)
+    >>> model = read_calibrated(calibrated, Target(calibrated.classes_, (1,), threshold=0.8))
+    >>> bool((model.accepts(X) == (calibrated.predict_proba(X)[:, 1] >= 0.8)).all())
+    True
+    """
+    n_maps = len(estimator.calibrated_classifiers_)
+    if n_maps != 1 or not target.binary:
+        raise ModelError(
+            f"A CalibratedClassifierCV is read when it maps the score of one classifier of two classes. This one "
+            f"averages {n_maps} classifiers of {target.classes.size} classes. Fit it with ensemble=False on two "
+            "classes, or use method='blackbox'."
+        )
+    return _read_around(estimator, target, 1)
+
+
+def _read_around(estimator: Any, target: Target, column: int) -> Model:
+    outer = target.around
+
+    def put(inner: Any) -> Any:
+        filled = with_inner(copy.copy(estimator), inner)
+        return filled if outer is None else outer.put(filled)
+
+    return read_inside(inner_of(estimator), replace(target, around=Around(put, column)))
+
+
+def prepare_inner(estimator: Any) -> Prepare:
+    """The inputs of a classifier around another one are those of the other one."""
+    return prepare_inputs(inner_of(estimator))
+
+
+def inner_of(estimator: Any) -> Any:
+    """The fitted classifier inside another one."""
+    if hasattr(estimator, "calibrated_classifiers_"):
+        return estimator.calibrated_classifiers_[0].estimator
+    for name in ("best_estimator_", "estimator_", "estimator"):
+        if hasattr(estimator, name):
+            return getattr(estimator, name)
+    raise ModelError(
+        f"This {type(estimator).__name__} keeps no fitted classifier. Fit it with refit=True, or pass the classifier."
+    )
+
+
+def with_inner(estimator: Any, inner: Any) -> Any:
+    """``estimator``, a copy that may be changed, around another classifier."""
+    vars(estimator).pop("feature_names_in_", None)
+    if hasattr(estimator, "calibrated_classifiers_"):
+        calibrated = [copy.copy(each) for each in estimator.calibrated_classifiers_]
+        if len(calibrated) > 1:
+            raise ModelError(
+                f"A CalibratedClassifierCV is read when it maps the score of one classifier. This one averages "
+                f"{len(calibrated)}, each with a pipeline of its own. Fit it with ensemble=False, or use "
+                "method='blackbox'."
+            )
+        calibrated[0].estimator = inner
+        estimator.calibrated_classifiers_ = calibrated
+        return estimator
+    name = next(n for n in ("best_estimator_", "estimator_", "estimator") if hasattr(estimator, n))
+    setattr(estimator, name, inner)
+    return estimator
+
+
+def read_bagging(estimator: Any, target: Target) -> TreeEnsemble:
+    """Read a BaggingClassifier over decision trees, each with its own features.
+
+    With ``n_jobs`` above 1 scikit-learn adds the trees in groups; exact ties can then fall differently.
+
+    >>> from sklearn.ensemble import BaggingClassifier
+    >>> X, y = np.arange(20.0)[:, None], np.arange(20) >= 8
+    >>> bag = BaggingClassifier(n_estimators=3, random_state=0).fit(X, y)
+    >>> model = read_bagging(bag, Target(bag.classes_, (1,)))
+    >>> bool(np.array_equal(model.outputs(X), bag.predict_proba(X)))
+    True
+    """
+    members, name = list(estimator.estimators_), type(estimator).__name__
+    _check_members(members, name)
+    trees = []
+    for member, features in zip(members, estimator.estimators_features_, strict=True):
+        tree = as_tree(member.tree_, _placed(member, target.classes.size))
+        own = np.asarray(features, dtype=np.intp)
+        trees.append(replace(tree, feature=np.where(tree.left < 0, -1, own[np.maximum(tree.feature, 0)])))
+    return _mean_of_shares(trees, float(len(trees)), estimator, target)
+
+
+def read_voting(estimator: Any, target: Target) -> TreeEnsemble:
+    """Read a VotingClassifier with soft votes of decision trees.
+
+    >>> from sklearn.ensemble import VotingClassifier
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = np.arange(20.0)[:, None], np.arange(20) >= 8
+    >>> vote = VotingClassifier([("a", DecisionTreeClassifier()), ("b", DecisionTreeClassifier())], voting="soft")
+    >>> read_voting(vote.fit(X, y), Target(vote.classes_, (1,))).accepts(np.array([[3.0], [9.0]]))
+    array([False,  True])
+    """
+    if estimator.voting != "soft":
+        raise ModelError("A VotingClassifier is read when its votes are soft. Fit it with voting='soft'.")
+    members = list(estimator.estimators_)
+    _check_members(members, type(estimator).__name__)
+    weights = estimator._weights_not_none
+    tables = [_placed(member, target.classes.size) for member in members]
+    if weights is not None:
+        tables = [table * w for table, w in zip(tables, weights, strict=True)]
+    total = float(len(members) if weights is None else np.asarray(weights, dtype=np.float64).sum())
+    trees = [as_tree(member.tree_, table) for member, table in zip(members, tables, strict=True)]
+    return _mean_of_shares(trees, total, estimator, target)
+
+
+def read_adaboost(estimator: Any, target: Target) -> TreeEnsemble:
+    """Read an AdaBoostClassifier over decision trees: each tree gives its weight to one class.
+
+    >>> from sklearn.ensemble import AdaBoostClassifier
+    >>> X, y = np.arange(20.0)[:, None], np.arange(20) % 7 >= 3
+    >>> boosted = AdaBoostClassifier(n_estimators=5).fit(X, y)
+    >>> model = read_adaboost(boosted, Target(boosted.classes_, (1,)))
+    >>> bool(np.array_equal(model.outputs(X)[:, 0], boosted.decision_function(X)))
+    True
+    """
+    members, name = list(estimator.estimators_), type(estimator).__name__
+    _check_members(members, name)
+    if getattr(estimator, "algorithm", "SAMME") == "SAMME.R":
+        raise ModelError(
+            f"A {name} is read when its algorithm is 'SAMME'. This one has 'SAMME.R'. Fit it with 'SAMME'."
+        )
+    n_classes = int(target.classes.size)
+    trees, sign = [], 1.0
+    decision: Decision = Among(target.accepted, n_classes)
+    if n_classes == 2:
+        sign, decision = decide_by_score(Verdict(_given_decision(estimator), target), name)
+    else:
+        refuse_threshold(target, name)
+    for member, weight in zip(members, estimator.estimator_weights_, strict=False):
+        votes = np.flatnonzero(np.isin(target.classes, member.classes_))[np.argmax(shares(member.tree_.value), axis=1)]
+        if n_classes == 2:
+            # decision_function subtracts the first class's column, the exact negative of the second's
+            table = sign * np.where(votes == 1, 2.0 * weight, -2.0 * weight)[:, None]
+        else:
+            table = np.where(votes[:, None] == np.arange(n_classes), weight, -1 / (n_classes - 1) * weight)
+        trees.append(as_tree(member.tree_, table))
+    return plant(
+        trees,
+        np.zeros(1 if n_classes == 2 else n_classes),
+        decision,
+        int(estimator.n_features_in_),
+        input_precision="float32",
+        divisor=float(estimator.estimator_weights_.sum()),
+    )
+
+
+def _check_members(members: list[Any], name: str) -> None:
+    for member in members:
+        if type(member).__name__ not in _TREES or type(member).__module__.partition(".")[0] != "sklearn":
+            raise ModelError(
+                f"A {name} is read when its members are single decision trees. This one has a "
+                f"{type(member).__name__}. Use method='blackbox'."
+            )
+
+
+def _placed(member: Any, n_classes: int) -> NDArray[np.float64]:
+    """The class shares of a member that may not have seen every class; its labels are positions."""
+    found = shares(member.tree_.value)
+    if found.shape[1] == n_classes:
+        return found
+    table = np.zeros((found.shape[0], n_classes))
+    table[:, np.asarray(member.classes_, dtype=np.intp)] = found
+    return table
+
+
+def _mean_of_shares(trees: list[OneTree], total: float, estimator: Any, target: Target) -> TreeEnsemble:
+    columns, sign, decision = decide_shares(target, type(estimator).__name__)
+    kept = [replace(tree, value=sign * tree.value[:, columns]) for tree in trees]
+    return plant(
+        kept,
+        np.zeros(len(columns)),
+        decision,
+        int(estimator.n_features_in_),
+        input_precision="float32",
+        divisor=total,
+    )
+
+
+def _given_decision(estimator: Any) -> Any:
+    """A copy of the classifier whose input is its own decision function."""
+    probe = copy.copy(estimator)
+    probe.decision_function = _first_column
+    return probe
+
+
+def _first_column(scores: NDArray[np.floating]) -> NDArray[np.floating]:
+    return scores[:, 0]

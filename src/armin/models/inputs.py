@@ -1,0 +1,65 @@
+"""From the table that reaches a classifier to the matrix of numbers that its model compares.
+
+>>> import pandas as pd
+>>> frame = pd.DataFrame({"size": pd.array([3, None], dtype="Int64"), "new": [True, False]})
+>>> dense(frame)
+array([[ 3.,  1.],
+       [nan,  0.]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from armin.errors import ModelError
+from armin.models.kinds import FloatArray
+
+__all__ = ["Prepare", "category_codes", "dense", "dense_but"]
+
+Prepare = Callable[[Any], FloatArray]
+"""Maps the rows that reach a classifier to its model's inputs, column by column."""
+
+
+def dense(rows: Any) -> FloatArray:
+    """Anything a transformer returns as a plain matrix of floats."""
+    if hasattr(rows, "toarray"):
+        rows = rows.toarray()
+    try:
+        if isinstance(rows, pd.DataFrame):
+            return np.asarray(rows.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(
+            "The classifier takes columns that are not numbers. Encode them in a Pipeline before the classifier."
+        ) from None
+
+
+def dense_but(frame: pd.DataFrame, given: Mapping[int, FloatArray]) -> FloatArray:
+    """A frame as a matrix of floats, the columns in ``given`` taken from there.
+
+    >>> dense_but(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), {1: np.array([0.0, 1.0])})
+    array([[1., 0.],
+           [2., 1.]])
+    """
+    matrix = np.empty(frame.shape)
+    others = [i for i in range(frame.shape[1]) if i not in given]
+    matrix[:, others] = dense(frame.iloc[:, others])
+    for i, column in given.items():
+        matrix[:, i] = column
+    return matrix
+
+
+def category_codes(column: pd.Series[Any], known: Sequence[Any] | None = None) -> FloatArray:
+    """The codes of a column of pandas categories, in the order ``known`` or its own; NaN for any other value.
+
+    >>> category_codes(pd.Series(["b", "a", "c", None], dtype="category"), ["a", "b"])
+    array([ 1.,  0., nan, nan])
+    """
+    if known is not None and list(column.cat.categories) != list(known):
+        column = column.cat.set_categories(list(known))
+    codes = column.cat.codes.to_numpy(dtype=np.float64)
+    return np.where(codes < 0, np.nan, codes)

@@ -1,0 +1,89 @@
+"""Codes back to a column of values, in the type that the user's own table has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from armin.schema.feature import Feature
+
+__all__ = ["decode_column"]
+
+
+def decode_column(feature: Feature, codes: NDArray[np.float64], dtype: Any = None) -> pd.Series[Any]:
+    """The values behind codes.
+
+    Parameters
+    ----------
+    feature : what the column holds
+    codes : array of shape (n,), NaN for blanks
+    dtype : the type to use, if it can hold the values as they are; None for the plainest one
+
+    >>> rate = Feature("rate", "continuous", lower=0, upper=1)
+    >>> decode_column(rate, np.array([1.0, 0.5]), np.dtype("int64")).tolist()
+    [1.0, 0.5]
+    """
+    if not feature.is_number:
+        column = _values(feature, codes)
+        if dtype is None:
+            return column.infer_objects()
+    elif feature.kind == "integer" and (dtype is None or dtype.kind not in "iuf"):
+        column = _wholes(codes)
+    else:
+        column = pd.Series(codes)
+    if dtype is None or column.dtype == dtype:
+        return column
+    if isinstance(dtype, pd.CategoricalDtype):
+        return column.astype(_extended(dtype, column))
+    return column.astype(dtype) if _fits(column, dtype) else _wider(column)
+
+
+def _wholes(codes: NDArray[np.float64]) -> pd.Series[Any]:
+    """Whole numbers as such, so that a text says 3, not 3.0."""
+    if not np.isnan(codes).any():
+        return pd.Series(codes.astype(np.int64))
+    return pd.Series([c if np.isnan(c) else int(c) for c in codes], dtype=object)
+
+
+def _values(feature: Feature, codes: NDArray[np.float64]) -> pd.Series[Any]:
+    blanks = np.isnan(codes)
+    lookup = np.empty(len(feature.categories) + 1, dtype=object)
+    lookup[:-1] = feature.categories
+    lookup[-1] = np.nan
+    where = np.where(blanks, len(feature.categories), np.nan_to_num(codes)).astype(np.intp)
+    return pd.Series(lookup[where], dtype=object)
+
+
+def _fits(column: pd.Series[Any], dtype: Any) -> bool:
+    """Whether a type for whole numbers or booleans can hold the column as it is."""
+    if dtype.kind not in "iub":
+        return True
+    if isinstance(dtype, np.dtype) and column.isna().any():
+        return False
+    try:
+        numbers = column.dropna().to_numpy(dtype=np.float64)
+    except ValueError:
+        return False
+    limits = (0, 1) if dtype.kind == "b" else (np.iinfo(_plain(dtype)).min, np.iinfo(_plain(dtype)).max)
+    return bool(np.all((numbers == np.round(numbers)) & (numbers >= limits[0]) & (numbers <= limits[1])))
+
+
+def _wider(column: pd.Series[Any]) -> pd.Series[Any]:
+    try:
+        return column.astype(np.float64)
+    except ValueError:
+        return column
+
+
+def _plain(dtype: Any) -> np.dtype[Any]:
+    return dtype if isinstance(dtype, np.dtype) else np.dtype(dtype.numpy_dtype)
+
+
+def _extended(dtype: pd.CategoricalDtype, column: pd.Series[Any]) -> pd.CategoricalDtype:
+    """The type with the values it lacks at the end, so that none turns into a blank."""
+    known = set(dtype.categories)
+    new = [v for v in dict.fromkeys(column.dropna()) if v not in known]
+    return pd.CategoricalDtype([*dtype.categories, *new], ordered=dtype.ordered) if new else dtype

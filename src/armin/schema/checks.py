@@ -1,0 +1,122 @@
+"""What a :class:`~armin.schema.Feature` must satisfy; every refusal names the column, the rule and the value."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from armin.errors import SchemaError
+from armin.schema.values import Value, is_blank, plain_number
+
+if TYPE_CHECKING:
+    from armin.schema.feature import Feature
+
+__all__ = ["check_feature", "short_list"]
+
+KINDS = ("continuous", "integer", "binary", "categorical", "ordinal")
+DIRECTIONS = ("any", "increase", "decrease", "fixed")
+BLANKS = ("shift", "reach", "freeze")
+
+
+def short_list(values: tuple[Value, ...], most: int = 8) -> str:
+    """Values for a message, the first few of many.
+
+    >>> short_list(("a", "b", "c"), most=2)
+    "'a', 'b', ... (3 in all)"
+    """
+    shown = ", ".join(repr(v) for v in values[:most])
+    return shown if len(values) <= most else f"{shown}, ... ({len(values)} in all)"
+
+
+def check_feature(feature: Feature) -> None:
+    """Refuse a feature that contradicts itself."""
+    name = feature.name
+    if not isinstance(name, str):
+        raise SchemaError(f"The name of a column must be a text. Got {name!r} instead.")
+    if feature.kind not in KINDS:
+        raise SchemaError(f"The kind of {name!r} must be one of {', '.join(KINDS)}. Got {feature.kind!r} instead.")
+    if feature.direction not in DIRECTIONS:
+        raise SchemaError(
+            f"The direction of {name!r} must be one of {', '.join(DIRECTIONS)}. Got {feature.direction!r} instead."
+        )
+    if feature.blank is not None and feature.blank not in BLANKS:
+        raise SchemaError(f"The blank mode of {name!r} must be one of {', '.join(BLANKS)}. Got {feature.blank!r}.")
+    for what in ("label", "unit", "format"):
+        if not isinstance(getattr(feature, what), str):
+            raise SchemaError(f"The {what} of {name!r} must be a text. Got {getattr(feature, what)!r} instead.")
+    if not _finite(feature.difficulty) or feature.difficulty < 0:
+        raise SchemaError(f"The difficulty of {name!r} must be a number of at least 0. Got {feature.difficulty!r}.")
+    if feature.is_number:
+        _check_number(feature)
+    else:
+        _check_categories(feature)
+    _check_format(feature)
+
+
+def _finite(number: object) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+
+
+def _check_number(feature: Feature) -> None:
+    name, low, high = feature.name, feature.lower, feature.upper
+    if feature.categories:
+        raise SchemaError(f"{name!r} is {feature.kind}, so it has bounds, not categories.")
+    if low is None or high is None or not (_finite(low) and _finite(high)):
+        raise SchemaError(f"{name!r} is {feature.kind} and needs finite bounds. Got ({low}, {high}).")
+    if low > high or (low == high and feature.actionable):
+        raise SchemaError(
+            f"The bounds of {name!r} must satisfy lower < upper. Got ({plain_number(low)}, {plain_number(high)}). "
+            "A column that is constant can only be listed as immutable."
+        )
+    if feature.step is not None and not (_finite(feature.step) and feature.step > 0):
+        raise SchemaError(f"The step of {name!r} must be a positive number. Got {feature.step!r}.")
+    if feature.step is not None and feature.actionable and feature.step > high - low:
+        raise SchemaError(
+            f"The step of {name!r} must fit between its bounds {plain_number(low)} and {plain_number(high)}. "
+            f"Got {plain_number(feature.step)}."
+        )
+    if feature.kind == "integer":
+        for what, number in (("bounds", low), ("bounds", high), ("step", feature.step)):
+            if number is not None and number != round(number):
+                raise SchemaError(f"{name!r} is integer, so its {what} must be whole. Got {plain_number(number)}.")
+
+
+def _check_categories(feature: Feature) -> None:
+    name, n = feature.name, len(feature.categories)
+    if feature.lower is not None or feature.upper is not None or feature.step is not None:
+        raise SchemaError(f"{name!r} is {feature.kind}, so it has categories, not bounds or a step.")
+    for value in feature.categories:
+        if is_blank(value) or not (isinstance(value, str | bool) or _finite(value)):
+            raise SchemaError(
+                f"The categories of {name!r} must be texts, finite numbers or booleans, and not blank. Got {value!r}."
+            )
+    if len(set(feature.categories)) != n:
+        raise SchemaError(f"The categories of {name!r} must be different. Got {short_list(feature.categories)}.")
+    if feature.kind == "binary" and n != 2:
+        raise SchemaError(
+            f"{name!r} is binary and needs exactly two categories. Got {n}: {short_list(feature.categories)}."
+        )
+    if n == 0 or (n == 1 and feature.actionable):
+        raise SchemaError(
+            f"{name!r} needs at least two categories. Got {n}. A column that is constant can only be immutable."
+        )
+    if feature.kind == "categorical" and feature.direction in ("increase", "decrease"):
+        raise SchemaError(
+            f"{name!r} has no order, so it cannot be '{feature.direction}'. Declare it as ordinal, or leave it free."
+        )
+    if feature.kind == "categorical" and feature.blank == "shift":
+        raise SchemaError(f"{name!r} has no order, so a blank cannot be shifted. Use 'reach' or 'freeze'.")
+
+
+def _check_format(feature: Feature) -> None:
+    samples: tuple[Value | None, ...] = feature.categories
+    if feature.is_number:
+        samples = (feature.value(feature.low_code),)
+    for sample in samples:
+        try:
+            feature.show(sample)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise SchemaError(
+                f"The format of {feature.name!r} must be a format string for its values, such as '{{:,.0f}} km'. "
+                f"Got {feature.format!r}, which fails on {sample!r}: {error}."
+            ) from None

@@ -1,0 +1,79 @@
+"""Single values as they come from tables and forms: blanks, numbers, and how people write a number."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["Value", "as_number", "is_blank", "plain_number", "scalar"]
+
+Value = str | int | float | bool
+
+
+def is_blank(value: object) -> bool:
+    """Whether a value is a blank: NaN, None, ``pd.NA``, ``NaT`` or an empty text.
+
+    >>> [is_blank(v) for v in (None, float("nan"), pd.NA, "", "  ", 0, "no")]
+    [True, True, True, True, True, False, False]
+    """
+    if value is None or value is pd.NA or value is pd.NaT:
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, float | np.floating | Decimal) and math.isnan(value)
+
+
+def as_number(value: object) -> float | None:
+    """A number, or a text that is one, as a float; None for anything else.
+
+    >>> as_number("3.5"), as_number(True), as_number("many"), as_number([1])
+    (3.5, 1.0, None, None)
+    """
+    if isinstance(value, str | bool | int | float | np.bool_ | np.integer | np.floating | Decimal):
+        try:
+            return float(value)
+        except (ValueError, OverflowError):
+            return None
+    return None
+
+
+def scalar(value: Any) -> Value:
+    """A NumPy scalar as the plain value, anything else as it is."""
+    return cast("Value", value.item() if isinstance(value, np.generic) else value)
+
+
+def plain_number(number: float, step: float | None = None) -> str:
+    """A number as people write it: thousands separated, unaltered unless its digits are rounding dirt.
+
+    >>> plain_number(34371.23), plain_number(0.1 + 0.2), plain_number(1e6), plain_number(2.0, step=0.5)
+    ('34,371.23', '0.3', '1,000,000', '2.0')
+    """
+    number = number + 0.0  # no negative zero
+    if step is not None and 0 < step < 1:
+        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+        if abs(number - round(number, decimals)) < 1e-9 * max(1.0, abs(number)):
+            return f"{round(number, decimals) + 0.0:,.{decimals}f}"
+    if number == round(number):
+        return f"{number:,.0f}"
+    return _fixed(number, _digits(number))
+
+
+def _digits(number: float) -> int:
+    """How many significant digits a number has; six where there is no end to them."""
+    for digits in range(1, 11):
+        if abs(float(f"{number:.{digits}g}") - number) <= 1e-12 * abs(number):
+            return digits
+    for digits in range(1, 9):  # a number that was stored in single precision
+        if float(np.float32(f"{number:.{digits}g}")) == number:
+            return digits
+    return 6
+
+
+def _fixed(number: float, digits: int) -> str:
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(number))))
+    text = f"{number:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

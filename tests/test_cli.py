@@ -1,0 +1,375 @@
+"""The command line: what it prints is what the API says, and its exit codes are those of its help."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from typer.testing import CliRunner
+
+import armin
+from armin import ARMIN, ImputationAR, RobustAR, Schema
+from armin.cli import app
+from armin.cli.files import match_label, read_csv
+
+HEADER = "income,debt,cover\n"
+PLAN = ",40,NA\n"
+ACCEPTED = "90,5,full\n"
+HOPELESS = "12,10,full\n"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The files of a small task, and the same things as objects."""
+
+    folder: Path
+    X: pd.DataFrame
+    schema: Schema
+    classifier: Any
+
+    def path(self, name: str, text: str | None = None) -> str:
+        if text is not None:
+            (self.folder / name).write_text(text, encoding="utf-8")
+        return str(self.folder / name)
+
+    def call(self, *arguments: str, rows: str = PLAN, command: str = "explain", **options: str | None) -> Any:
+        settings: dict[str, str | None] = {
+            "model": self.path("model.joblib"),
+            "train": self.path("train.csv"),
+            "schema": self.path("schema.toml"),
+            "desired": "1",
+            "label-column": "repaid",
+            **{name.replace("_", "-"): value for name, value in options.items()},
+        }
+        given = [part for name, value in settings.items() if value is not None for part in (f"--{name}", value)]
+        words = [command, "-", *given, *arguments]
+        return CliRunner().invoke(app, words, input=HEADER + rows, env={"COLUMNS": "200"})
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    folder = tmp_path_factory.mktemp("desk")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "income": rng.integers(10, 100, 300),
+            "debt": rng.integers(0, 60, 300),
+            "cover": rng.choice(["NA", "part", "full"], 300),  # a category that looks like a blank
+        }
+    )
+    y = (X["income"] - X["debt"] + 10 * (X["cover"] == "full") > 30).astype(int)
+    encode = make_column_transformer((OneHotEncoder(), ["cover"]), (StandardScaler(), ["income", "debt"]))
+    classifier = make_pipeline(encode, LogisticRegression()).fit(X, y)
+    schema = Schema.infer(X, immutable=["income"], decrease_only=["debt"])
+    X.assign(repaid=y).to_csv(folder / "train.csv", index=False)
+    schema.to_toml(folder / "schema.toml")
+    joblib.dump(classifier, folder / "model.joblib")
+    return Desk(folder, X, schema, classifier)
+
+
+def lines_of(result: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+# happy paths
+
+
+def test_text(desk: Desk) -> None:
+    result = desk.call("--trust", rows=PLAN + ACCEPTED)
+    assert result.exit_code == 0, result.output
+    explainer = ARMIN(desk.classifier, desk.schema, desired=1).fit(desk.X)
+    plan = explainer.explain({"income": None, "debt": 40, "cover": "NA"})
+    assert f"Row 1: {plan.to_dict()['headline']}" in result.stdout
+    for change in plan.changes:
+        assert str(change) in result.stdout
+    assert "Row 2: Nothing needs to change" in result.stdout
+    assert "\x1b" not in result.output
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("method", [ARMIN, RobustAR, ImputationAR])
+def test_json_says_what_the_api_says(desk: Desk, method: type) -> None:
+    result = desk.call("--trust", "--json", "--seed", "3", "--cost", "l1", method=method.__name__.lower())
+    (found,) = lines_of(result)
+    explainer = method(desk.classifier, desk.schema, desired=1, random_state=3, cost="l1").fit(desk.X)
+    recourse = explainer.explain({"income": None, "debt": 40, "cover": "NA"})
+    assert result.exit_code == (0 if recourse.found else 1)
+    expected = json.loads(recourse.to_json())
+    assert found.pop("row") == 1
+    for data in (found, expected):
+        del data["proof"]["seconds"], data["proof"]["steps"]
+    assert found == expected
+    assert found["method"] == method.__name__
+
+
+def test_settings_arrive(desk: Desk) -> None:
+    more = ["--samples", "20", "--confidence", "0.6", "--sampler", "uniform"]
+    (found,) = lines_of(desk.call("--trust", "--json", *more))
+    assert found["confidence"]["asked"] == 0.6
+    assert found["validity"]["of"] == 20
+    explainer = ARMIN(desk.classifier, desk.schema, desired=1, sampler="uniform", confidence=0.6, n_samples=20)
+    recourse = explainer.fit(desk.X).explain({"income": None, "debt": 40, "cover": "NA"})
+    assert found["fresh"] == recourse.to_dict()["fresh"]
+    two, one = (lines_of(desk.call("--trust", "--json", rows="25,40,NA\n", max_changes=k))[0] for k in ("2", "1"))
+    assert (len(two["changes"]), one["outcome"]) == (2, "no_recourse")
+    (found,) = lines_of(desk.call("--trust", "--json", "--threshold", "0.999999", rows=ACCEPTED))
+    assert found["outcome"] != "already_accepted"
+
+
+def test_path(desk: Desk) -> None:
+    result = desk.call("--trust", "--json", command="path")
+    assert result.exit_code == 0, result.output
+    (found,) = lines_of(result)
+    path = ARMIN(desk.classifier, desk.schema, desired=1).fit(desk.X).path({"income": None, "debt": 40, "cover": "NA"})
+    assert [(p["confidence"], p["cost"]) for p in found["points"]] == [(p.validity.share, p.cost) for p in path]  # type: ignore[union-attr]
+    assert found["asked"] == 0.75
+    text = desk.call("--trust", command="path")
+    assert text.exit_code == 0
+    assert text.stdout.startswith("Row 1: the cheapest plan for every confidence")
+    assert "█" in text.stdout
+
+
+def test_rows_from_a_file_with_names_label_and_bom(desk: Desk) -> None:
+    rows = desk.path("rows.csv", "\ufeffwho,repaid,income,debt,cover\n007,0,,40,NA\nAda,0,90,5,full\n")
+    base = ["--model", desk.path("model.joblib"), "--trust", "--train", desk.path("train.csv")]
+    base += ["--schema", desk.path("schema.toml"), "--desired", "1", "--label-column", "repaid", "--json"]
+    result = CliRunner().invoke(app, ["explain", rows, *base, "--id-column", "who"])
+    assert result.exit_code == 0, result.output
+    assert [line["row"] for line in lines_of(result)] == ["007", "Ada"]
+    result = CliRunner().invoke(app, ["explain", rows, *base])
+    assert result.exit_code == 2
+    assert "'who'" in result.stderr
+    assert "--id-column" in result.stderr
+
+
+def test_jobs_change_nothing(desk: Desk) -> None:
+    rows = PLAN + ",55,part\n"
+    one, two = desk.call("--trust", rows=rows, jobs="1"), desk.call("--trust", rows=rows, jobs="2")
+    assert [line for line in one.stdout.splitlines() if "Proof" not in line] == [
+        line for line in two.stdout.splitlines() if "Proof" not in line
+    ]
+
+
+def test_progress_goes_to_a_terminal_only(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes the streams for terminals
+    result = desk.call("--trust", "--json", rows=PLAN + ACCEPTED)
+    assert "Explaining" in result.stderr
+    assert len(lines_of(result)) == 2
+
+
+def test_schema_makes_a_first_schema(desk: Desk) -> None:
+    result = CliRunner().invoke(app, ["schema", desk.path("train.csv"), "--label-column", "repaid"])
+    assert result.exit_code == 0, result.output
+    schema = Schema.from_toml(result.stdout)
+    assert schema.names == ["income", "debt", "cover"]
+    assert schema["income"].kind == "integer"
+
+
+def test_version_and_help() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout == f"armin {armin.__version__}\n"
+    text = CliRunner().invoke(app, ["explain", "--help"], env={"COLUMNS": "200"}).stdout
+    assert "Exit codes: 0 every row has a plan" in text
+    for option in ("--trust", "--json", "--time-limit", "--label-column", "--jobs", "--method", "--seed"):
+        assert option in text
+
+
+# exit codes 0 and 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "outcomes"),
+    [
+        (PLAN + ACCEPTED, 0, ["plan", "already_accepted"]),
+        (ACCEPTED + HOPELESS, 1, ["already_accepted", "no_recourse"]),
+        (",,\n" + PLAN, 1, ["failed", "plan"]),
+        ("abc,40,part\n" + PLAN, 1, ["failed", "plan"]),
+        (PLAN + ",40,none\n", 1, ["plan", "failed"]),
+    ],
+)
+def test_codes_for_rows(desk: Desk, rows: str, code: int, outcomes: list[str]) -> None:
+    result = desk.call("--trust", "--json", rows=rows)
+    assert [line["outcome"] for line in lines_of(result)] == outcomes
+    assert result.exit_code == code
+    assert result.stderr == ""
+
+
+def test_codes_for_paths(desk: Desk) -> None:
+    result = desk.call("--trust", "--json", rows=HOPELESS + ",,\n", command="path")
+    assert result.exit_code == 1
+    hopeless, failed = lines_of(result)
+    assert hopeless["points"] == []
+    assert failed["outcome"] == "failed"
+
+
+def test_a_failed_row_names_its_column_in_text(desk: Desk) -> None:
+    result = desk.call("--trust", rows="abc,40,part\n")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("Row 1: not explained. Column 'income'")
+
+
+def test_no_rows(desk: Desk) -> None:
+    result = desk.call("--trust", "--json", rows="")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no rows" in result.stderr
+
+
+# exit code 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"desired": "2"}, "[0, 1]"),
+        ({"confidence": "1.2"}, "must be in (0, 1]. Got 1.2"),
+        ({"method": "RobustAR", "confidence": "0.5"}, "--confidence does not apply to RobustAR"),
+        ({"method": "ImputationAR", "samples": "5"}, "--samples does not apply to ImputationAR"),
+        ({"method": "DiCE"}, "--method"),
+        ({"cost": "free"}, "'free'"),
+        ({"sampler": "psychic"}, "'psychic'"),
+        ({"jobs": "0"}, "--jobs"),
+        ({"time-limit": "0"}, "time_limit"),
+        ({"model": None}, "--model"),
+        ({"model": "gone.joblib"}, "There is no model file 'gone.joblib'"),
+        ({"train": "gone.csv"}, "There is no file 'gone.csv'"),
+        ({"schema": "gone.toml"}, "There is no schema file 'gone.toml'"),
+        ({"label-column": "gone"}, "'gone'"),
+        ({"label-column": None}, "add --label-column 'repaid'"),
+        ({"id-column": "gone"}, "'gone'"),
+    ],
+)
+def test_bad_options(desk: Desk, options: dict[str, str | None], message: str) -> None:
+    result = desk.call("--trust", **options)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("which", "content", "message"),
+    [
+        ("model", b"not a pickle", "cannot be loaded"),
+        ("model", pickle.dumps(["a", "list"]), "classifier"),
+        ("train", b"", "cannot be read as CSV"),
+        ("train", b"\x80\x04\x95\xff\x00binary", "cannot be read as CSV"),
+        ("train", b"income,debt,cover,repaid\n1,2,part,0\n1,2,part,0,9,9\n", "line 3"),
+        ("train", b"income,debt,cover,repaid\nx,2,part,0\n3,4,full,1\n", "Column 'income' must be a number"),
+        ("train", b"income,debt,repaid\n1,2,0\n", "'cover' is missing"),
+        ("schema", b"income = ", "TOML"),
+        ("schema", b"\x80\x04binary", "cannot be read as a schema"),
+        ("schema", b'armin_schema = 1\n[features.income]\nkind = "integer"\nbounds = ["a", "b"]\n', "bounds"),
+    ],
+)
+def test_bad_files(desk: Desk, tmp_path: Path, which: str, content: bytes, message: str) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    result = desk.call("--trust", **{which: str(file)})
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("rows", ["1,2,part,4\n", PLAN + "1,2,part,4\n"])
+def test_a_line_with_too_many_cells_is_refused(desk: Desk, rows: str) -> None:
+    result = desk.call("--trust", rows=rows)
+    assert result.exit_code == 2
+    assert "Standard input cannot be read as CSV" in result.stderr
+
+
+class Trap:
+    """Leaves a mark when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.mark,)
+
+
+def test_a_model_is_not_opened_without_trust(desk: Desk, tmp_path: Path) -> None:
+    mark, file = tmp_path / "mark", tmp_path / "model.pkl"
+    file.write_bytes(pickle.dumps(Trap(mark)))
+    result = desk.call(model=str(file))
+    assert result.exit_code == 2
+    assert "runs the code it holds" in result.stderr
+    assert "--trust" in result.stderr
+    assert not mark.exists()
+    desk.call("--trust", model=str(file))
+    assert mark.exists()  # the trap works
+
+
+# the pieces
+
+
+class Labelled:
+    """A classifier as far as labels go."""
+
+    def __init__(self, labels: list[Any]) -> None:
+        self.classes_ = np.array(labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "text", "expected"),
+    [
+        ([0, 1], "1", 1),
+        ([0, 1], "1.0", 1),
+        ([0.0, 1.0], "1", 1.0),
+        ([-1, 1], "-1", -1),
+        (["no", "yes"], "yes", "yes"),
+        (["0", "1"], "1", "1"),
+        ([False, True], "true", True),
+        ([False, True], "False", False),
+        ([0, 1], "yes", "yes"),
+        ([0, 1], "nan", "nan"),
+    ],
+)
+def test_match_label(labels: list[Any], text: str, expected: object) -> None:
+    found = match_label(Labelled(labels), text)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+def test_blanks_and_categories_in_a_csv(tmp_path: Path) -> None:
+    schema = Schema.infer(
+        pd.DataFrame({"n": [1, 2, 3], "c": ["NA", "b", "01"], "k": [1, 2, 1]}),
+        kinds={"k": "categorical"},
+    )
+    file = tmp_path / "rows.csv"
+    file.write_text("n,c,k\nNA,NA,1\n, ,null\n3,01,2\n", encoding="utf-8")
+    codes = schema.encode(read_csv(str(file), schema))
+    c = schema["c"].categories
+    np.testing.assert_array_equal(codes, [[np.nan, c.index("NA"), 0], [np.nan, np.nan, np.nan], [3, c.index("01"), 1]])
+
+
+# a real process
+
+
+def test_a_real_pipe(desk: Desk) -> None:
+    command = [sys.executable, "-m", "armin", "explain", "-", "--model", desk.path("model.joblib"), "--trust"]
+    command += ["--train", desk.path("train.csv"), "--label-column", "repaid", "--schema", desk.path("schema.toml")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [*command, "--desired", "1"], input=HEADER + PLAN + HOPELESS, capture_output=True, text=True,
+        encoding="utf-8", env=environment, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Row 1: ")
+    assert "Row 2: There is no way" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert done.stderr == ""
