@@ -131,6 +131,7 @@ def plain_human_step(feature: Feature, max_options: int) -> Decimal:
 @given(people(), st.integers(2, 120))
 @example((Schema((Feature("a", "continuous", lower=0, upper=0.3),)), np.array([np.nan]), np.array([[0.1], [0.05]])), 20)
 @example((Schema((Feature("a", "continuous", lower=0, upper=1, step=0.3),)), np.array([0.5]), np.array([[0.5]])), 100)
+@example((Schema((Feature("a", "continuous", lower=1, upper=1.3, step=0.05),)), np.array([1.0]), np.array([[1.0]])), 5)
 @example((Schema((Feature("a", "integer", lower=0, upper=50, step=5),)), np.array([7.0]), np.array([[7.0]])), 2)
 def test_the_human_grid_is_exactly_the_round_numbers(person: Any, max_options: int) -> None:
     """All multiples that are in reach, anchored at zero, none of them dirty, none nearer than half a step."""

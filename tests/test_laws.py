@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armin import ARMIN, ImputationAR, RobustAR, Status
+from armin.explainer.answer import Sample
 from armin.explainer.base import Explainer
 from armin.impute import MeanImputer
 from armin.impute.base import Draws
@@ -30,10 +31,10 @@ def fitted(world, cls=ARMIN, **parameters) -> Explainer:
     return cls(world.classifier, world.schema, desired="yes", **given_).fit(world.X)
 
 
-def candidates_of(explainer: Explainer, row: dict) -> Draws:
+def candidates_of(explainer: Explainer, row: dict) -> Sample:
     """The completions that ``explain`` optimises over."""
     sample, _ = explainer._samples(explainer.schema.encode(row)[0])
-    return sample.draws
+    return sample
 
 
 def follow(frame: pd.DataFrame, recourse) -> pd.DataFrame:
@@ -178,8 +179,8 @@ def test_the_order_of_candidates_does_not_matter(seed):
     explainer = fitted(world)
     codes = world.schema.encode(world.row)[0]
     draws = candidates_of(explainer, world.row)
-    order = np.random.default_rng(seed).permutation(len(draws))
-    shuffled = Draws(draws.values[order], draws.weights[order])
+    order = np.random.default_rng(seed).permutation(len(draws.values))
+    shuffled = Sample(draws.values[order], draws.weights[order])
     first = explainer._solve(explainer._case(codes, draws, ()).problem)
     second = explainer._solve(explainer._case(codes, shuffled, ()).problem)
     assert first.status is second.status
@@ -217,4 +218,4 @@ def test_conditioning_keeps_only_completions_that_the_model_rejects():
         explainer = fitted(world)
         sample, _ = explainer._samples(world.schema.encode(world.row)[0])
         if sample.kept:
-            assert not explainer.oracle_.accepts(sample.draws.values).any()
+            assert not explainer.oracle_.accepts(sample.values).any()

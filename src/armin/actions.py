@@ -213,7 +213,7 @@ def _human(feature: Feature, width: float, max_options: int) -> float:
         step = human_step(width, most)
         return max(1.0, step) if feature.kind == "integer" else step
     factor = 1.0
-    while width / (feature.step * factor) > max(1, most - 1):
+    while width / (feature.step * factor) > max(1, most - 1) * (1 + 1e-9):
         factor = human_step(factor * 1.5, 2)
     return float(_multiples(np.array([factor]), feature.step)[0])
 

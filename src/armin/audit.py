@@ -50,6 +50,10 @@ def check_action(
         if math.isnan(row[i]) and feature.blank_mode == "freeze":
             raise AuditError(f"The blank {feature.name!r} is frozen, but the action changes it.")
 
+    for rule in schema.rules:
+        if not rule.allows(schema, before, after).all():
+            raise AuditError(f"The action breaks a rule: {rule.sentence(schema)}")
+
 
 def _check_feature(feature: Feature, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
     if feature.direction == "fixed":

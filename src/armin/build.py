@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from armin.actions import ActionGrid
 from armin.costs import Cost
+from armin.links import apply_rules
 from armin.models.encoding import ReadClassifier
 from armin.problem import Choice, Options, Problem
 
@@ -63,6 +64,7 @@ def build_case(
     max_changes: int | None,
 ) -> Case:
     """State the problem of one row."""
+    grid, rules = apply_rules(grid, candidates)
     inputs = read.encode(candidates)
     tables = _encode_options(grid, candidates, read)
     share = weights / weights.sum()
@@ -84,6 +86,7 @@ def build_case(
         weights=weights,
         max_changes=max_changes,
         aggregate=cost.aggregate,
+        rules=rules,
     )
     return Case(row, candidates, grid, tuple(prices), problem, cost)
 

@@ -103,14 +103,15 @@ class Distribution:
 
 
 def _spread(present: FloatArray, feature: Feature) -> float:
-    """Median absolute deviation, else standard deviation, else range."""
+    """Median absolute deviation, else standard deviation, else range; what is rounding dirt counts as zero."""
+    width = feature.high_code - feature.low_code
     mad = float(np.median(np.abs(present - np.median(present))))
-    if mad > 0:
+    if mad > 1e-9 * width:
         return mad
     deviation = float(present.std())
-    if deviation > 0:
+    if deviation > 1e-9 * width:
         return deviation
-    return max(feature.high_code - feature.low_code, 1.0)
+    return max(width, 1.0)
 
 
 class _FittedCost(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -132,8 +133,12 @@ class _FittedCost(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def table(self, position: int, before: FloatArray, after: FloatArray) -> FloatArray:
         """The cost of moving feature ``position`` from ``before`` (N,) to ``after`` (N, J)."""
         known = self._distribution(position)
-        costs = self._move(known, before[:, None], after)
-        return np.where(after == before[:, None], 0.0, known.feature.difficulty * costs)
+        costs = self.entry(known.feature.difficulty * self._move(known, before[:, None], after))
+        return np.where(after == before[:, None], 0.0, costs)
+
+    def entry(self, costs: FloatArray) -> FloatArray:
+        """The table entries of single changes that are to be reported as ``costs``: the inverse of ``finish``."""
+        return costs
 
     def _move(self, known: Distribution, before: FloatArray, after: FloatArray) -> FloatArray:
         raise NotImplementedError
@@ -211,8 +216,9 @@ class WeightedL1(_FittedCost):
 class WeightedL2(WeightedL1):
     """The square root of the sum of ``(a / MAD)**2``, with the weights of :class:`WeightedL1`."""
 
-    def _move(self, known: Distribution, before: FloatArray, after: FloatArray) -> FloatArray:
-        return np.asarray(super()._move(known, before, after) ** 2)
+    def entry(self, costs: FloatArray) -> FloatArray:
+        """The squares, which are what is added up."""
+        return np.asarray(costs**2)
 
     def finish(self, total: float) -> float:
         """The square root of the sum of squares."""
@@ -248,12 +254,8 @@ class CustomCost(_FittedCost):
         pairs, where = np.unique(
             np.stack([np.broadcast_to(before, after.shape).ravel(), after.ravel()], axis=1), axis=0, return_inverse=True
         )
-        costs = np.array(
-            [0.0 if b == a else float(self.function(feature, feature.value(b), feature.value(a))) for b, a in pairs]
-        )
-        if not np.all(np.isfinite(costs)) or np.any(costs < 0):
-            worst = float(costs[~np.isfinite(costs) | (costs < 0)][0])
-            raise ParameterError(f"A cost must be finite and at least 0. Got {worst} for {feature.name!r}.")
+        values = [(feature.value(b), feature.value(a)) for b, a in pairs.tolist()]
+        costs = np.array([0.0 if b == a else _price(feature.name, self.function(feature, b, a)) for b, a in values])
         return np.asarray(costs[where.ravel()].reshape(after.shape))
 
 
@@ -279,7 +281,7 @@ class TableCost(_FittedCost):
         self.otherwise_ = as_cost(self.otherwise).fit(X, schema)
         self.aggregate = self.otherwise_.aggregate
         self.codes_ = {
-            schema.position(name): {schema[name].code(value): float(price) for value, price in row.items()}
+            schema.position(name): {schema[name].code(value): _price(name, price) for value, price in row.items()}
             for name, row in self.prices.items()
         }
         return self
@@ -288,13 +290,21 @@ class TableCost(_FittedCost):
         """The listed price, else what the other cost says."""
         known = self._distribution(position)
         costs = np.asarray(self.otherwise_.table(position, before, after))
+        entry = getattr(self.otherwise_, "entry", np.asarray)
         for code, price in self.codes_.get(position, {}).items():
-            costs = np.where(after == code, price * known.feature.difficulty, costs)
+            costs = np.where(after == code, entry(np.array(price * known.feature.difficulty)), costs)
         return np.where(after == before[:, None], 0.0, costs)
 
     def finish(self, total: float) -> float:
         """As the other cost reports it."""
         return float(self.otherwise_.finish(total))
+
+
+def _price(name: str, price: object) -> float:
+    number = float(price) if isinstance(price, int | float | np.integer | np.floating) else math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise ParameterError(f"A cost must be a finite number of at least 0. Got {price!r} for {name!r}.")
+    return number
 
 
 _ALIASES: dict[str, Callable[[], Cost]] = {
@@ -333,4 +343,6 @@ def _kernel(known: Distribution, column: FloatArray) -> Distribution:
         return known
     points = np.linspace(known.feature.low_code, known.feature.high_code, 100)
     mass = np.cumsum(gaussian_kde(present)(points))
+    if not mass[-1] > 0:  # all data between two of the points
+        return known
     return Distribution(known.feature, known.n, points, mass / mass[-1] * (1 - 1e-9), known.shares, known.spread)

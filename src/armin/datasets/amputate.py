@@ -185,7 +185,7 @@ def masks_like(X: pd.DataFrame, donors: pd.DataFrame, random_state: int = 0) -> 
     if not len(masks):
         raise DataError("'donors' must hold a row with a blank and a value. Got none; use the raw form of the data.")
     drawn = masks[_generator(random_state).integers(len(masks), size=len(X))]
-    return _blank(X, list(X.columns), drawn & ~_blanks(X))
+    return _blank(X, list(X.columns), drawn)
 
 
 def _driven(

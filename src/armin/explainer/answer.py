@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from armin.audit import check_action
 from armin.build import Case
-from armin.impute.base import Draws
 from armin.models.encoding import Oracle
 from armin.problem import Choice, Solution
 from armin.recourse import Change, Recourse, Validity
@@ -25,12 +24,14 @@ class Sample:
 
     Attributes
     ----------
-    draws : the completions
-    kept : the share of all draws that agree with the known rejection; None if that was not asked
+    values : codes (N, D)
+    weights : positive numbers (N,)
+    kept : the share of all draws that agree with what is known; None if nothing was asked of them
     notes : what a careful reader should know
     """
 
-    draws: Draws
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
     kept: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -76,7 +77,7 @@ def make_recourse(
         cost=case.cost_of(solution.choice),
         cost_range=(float(each.min()), float(np.median(each)), float(each.max())),
         validity=Validity(_tidy(weights[accepted].sum()), _tidy(weights.sum())),
-        fresh=None if fresh is None else _fresh_validity(oracle, case, solution.choice, fresh.draws),
+        fresh=None if fresh is None else _fresh_validity(oracle, case, solution.choice, fresh),
         **common,
     )
 
@@ -99,9 +100,9 @@ def changes_of(case: Case, choice: Choice) -> tuple[Change, ...]:
     return tuple(sorted(changes, key=lambda change: -change.cost))
 
 
-def _fresh_validity(oracle: Oracle, case: Case, choice: Choice, draws: Draws) -> Validity:
-    accepted = oracle.accepts(case.grid.apply_to_others(choice, draws.values))
-    weights = draws.weights
+def _fresh_validity(oracle: Oracle, case: Case, choice: Choice, fresh: Sample) -> Validity:
+    accepted = oracle.accepts(case.grid.apply_to_others(choice, fresh.values))
+    weights = fresh.weights
     # a weighted sample counts as an equal one of its effective size
     size = float(weights.sum() ** 2 / (weights**2).sum())
     return Validity(_tidy(weights[accepted].sum() / weights.sum() * size), _tidy(size))

@@ -16,10 +16,9 @@ from sklearn.base import BaseEstimator
 from armin.actions import Grid, build_grid
 from armin.build import Case, build_case
 from armin.costs import Cost, as_cost
-from armin.errors import ArminError, AuditError, DataError, NotFittedError, ParameterError
+from armin.errors import ArminError, AuditError, DataError, ModelError, NotFittedError, ParameterError
 from armin.explainer.answer import Sample, make_recourse
-from armin.impute import Sampler, as_sampler
-from armin.impute.base import Draws
+from armin.impute import NativeMissing, Sampler, as_sampler
 from armin.impute.condition import sample_conditioned
 from armin.models.encoding import Oracle, read_classifier
 from armin.problem import Problem, Solution, Status, required_weight
@@ -47,8 +46,9 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         *,
         desired: Any,
         threshold: float | None = None,
+        margin: float = 0.0,
         cost: str | Cost | Callable[..., float] = "tlps",
-        sampler: str | Sampler | Callable[..., Any] = "chained",
+        sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
         n_samples: int = 100,
         max_changes: int | None = 4,
         max_options: int = 100,
@@ -64,6 +64,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self.schema = schema
         self.desired = desired
         self.threshold = threshold
+        self.margin = margin
         self.cost = cost
         self.sampler = sampler
         self.n_samples = n_samples
@@ -103,10 +104,12 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         frame = self.schema.frame(X)
         codes = self.schema.encode(frame, clip=True)
         like = frame.iloc[:0] if isinstance(X, pd.DataFrame) else None
-        self.oracle_ = Oracle(self.classifier, self.schema, like, self.desired, self.threshold)
+        self.decision_ = Oracle(self.classifier, self.schema, like, self.desired, self.threshold)
+        self.oracle_ = self.decision_.stricter(self.margin) if self.margin else self.decision_
         self.read_ = read_classifier(self.oracle_, blackbox=self.method == "blackbox")
         self.cost_ = deepcopy(as_cost(self.cost)).fit(codes, self.schema)
-        self.sampler_ = deepcopy(as_sampler(self.sampler)).fit(codes, self.schema)
+        spec = self.sampler.judge if isinstance(self.sampler, NativeMissing) else self.sampler
+        self.sampler_ = deepcopy(as_sampler(spec)).fit(codes, self.schema)
         self.n_features_in_ = len(self.schema)
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
         return self
@@ -127,7 +130,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         start = time.perf_counter()
         sample, fresh = self._samples(codes)
         sampled = time.perf_counter()
-        case = self._case(codes, sample.draws, locked)
+        case = self._case(codes, sample, locked)
         built = time.perf_counter()
         solution, accepted = self._judged(case, case.problem, self._solve)
         steps = {
@@ -181,7 +184,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """
         codes = self._one_row(row, locked)
         sample, fresh = self._samples(codes)
-        case = self._case(codes, sample.draws, locked)
+        case = self._case(codes, sample, locked)
         found = solve_path(case.problem, self._solving, solver=self.solver, time_limit=self.time_limit)
         points: list[Recourse] = []
         for point in found:
@@ -200,10 +203,6 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _solve(self, problem: Problem) -> Solution:
         return solve(problem, self._solving, solver=self.solver, time_limit=self.time_limit)
-
-    def _candidates(self, codes: FloatArray, rng: np.random.Generator) -> Sample:
-        """The completions to optimise over."""
-        return self._draw(codes, self.n_samples, rng)
 
     def _one_row(self, row: Rows | pd.Series[Any], locked: Collection[str]) -> FloatArray:
         self._check_fitted()
@@ -234,28 +233,61 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _samples(self, codes: FloatArray) -> tuple[Sample, Sample | None]:
         """The completions to optimise over, and fresh ones to judge by."""
         if not np.isnan(codes).any():
-            return Sample(Draws.equal(codes[None, :].copy())), None
+            return Sample(codes[None, :].copy(), np.ones(1)), None
         first, second = self._streams(codes)
         return self._candidates(codes, first), self._draw(codes, self.n_fresh, second) if self.n_fresh else None
 
-    def _draw(self, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:
-        if not self.condition_on_decision:
-            return Sample(self.sampler_.sample(codes, n, rng))
-        found = sample_conditioned(self.sampler_, codes, n, rng, self.oracle_.accepts)
-        if found.conditioned:
-            return Sample(found.draws, found.rate)
-        note = (
-            f"Of {found.n_drawn:,} plausible completions the model rejects almost none, although the decision is taken "
-            "to be negative: all were kept. Check that the row and the model are those of the decision."
-        )
-        return Sample(found.draws, found.rate, (note,))
+    def _candidates(self, codes: FloatArray, rng: np.random.Generator) -> Sample:
+        """The completions to optimise over."""
+        if isinstance(self.sampler, NativeMissing):
+            self._check_native(codes)
+            note = "Blanks were left to the model itself, as it treats them when it decides."
+            return Sample(codes[None, :].copy(), np.ones(1), notes=(note,))
+        return self._draw(codes, self.n_samples, rng)
 
-    def _case(self, codes: FloatArray, draws: Draws, locked: Collection[str]) -> Case:
+    def _draw(self, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:
+        """Completions that agree with what is known: the rules between features and, on request, the rejection."""
+        if not self.condition_on_decision and not self.schema.rules:
+            draws = self.sampler_.sample(codes, n, rng)
+            return Sample(draws.values, draws.weights)
+        found = sample_conditioned(self.sampler_, codes, n, rng, self._contradicts)
+        notes: tuple[str, ...] = ()
+        if not found.conditioned:
+            notes = (
+                f"None of {found.n_drawn:,} plausible completions agrees with what is known (the rejection, and the rules "
+                "between features): all were kept. Check that the row and the model are those of the decision.",
+            )
+        elif not found.enough:
+            notes = (
+                f"Only {found.n_kept:,} of {found.n_drawn:,} plausible completions agree with what is known (the rejection, "
+                "and the rules between features): the answer rests on these.",
+            )
+        return Sample(found.draws.values, found.draws.weights, found.rate, notes)
+
+    def _contradicts(self, completions: FloatArray) -> NDArray[np.bool_]:
+        broken = ~self.schema.plausible(completions)
+        return broken | self.decision_.accepts(completions) if self.condition_on_decision else broken
+
+    def _check_native(self, codes: FloatArray) -> None:
+        try:
+            self.oracle_.accepts(codes[None, :])
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                f"NativeMissing needs a classifier that accepts blanks; {type(self.classifier).__name__} does not: "
+                f"{str(error).splitlines()[0]} Use a sampler instead, such as sampler='chained'."
+            ) from None
+
+    def _case(self, codes: FloatArray, sample: Sample, locked: Collection[str]) -> Case:
+        frozen = set(locked)
+        if isinstance(self.sampler, NativeMissing):
+            frozen |= {f.name for f, code in zip(self.schema.features, codes, strict=True) if np.isnan(code)}
         grid = build_grid(
-            self.schema, codes, draws.values, max_options=self.max_options, grid=self.grid, frozen=frozenset(locked)
+            self.schema, codes, sample.values, max_options=self.max_options, grid=self.grid, frozen=frozenset(frozen)
         )
-        required = required_weight(self._asked, float(draws.weights.sum()))
-        return build_case(codes, draws.values, draws.weights, grid, self.read_, self.cost_, required, self.max_changes)
+        required = required_weight(self._asked, float(sample.weights.sum()))
+        return build_case(
+            codes, sample.values, sample.weights, grid, self.read_, self.cost_, required, self.max_changes
+        )
 
     def _judged(self, case: Case, problem: Problem, solver: Solver) -> tuple[Solution, NDArray[np.bool_]]:
         """Solve, and let the user's own model judge; an action that it refuses is replaced by the next best."""
@@ -314,6 +346,10 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             check_whole(name, "max_changes", self.max_changes, 1)
         if self.random_state is not None:
             check_whole(name, "random_state", self.random_state, 0)
+        if not 0 <= self.margin < 1:
+            raise ParameterError(
+                f"The 'margin' parameter of {name} must be a probability in [0, 1). Got {self.margin!r} instead."
+            )
         if self.time_limit is not None and not self.time_limit > 0:
             raise ParameterError(
                 f"The 'time_limit' parameter of {name} must be a positive number of seconds, or None. "

@@ -15,8 +15,7 @@ from armin.costs import Cost
 from armin.errors import ParameterError
 from armin.explainer.answer import Sample
 from armin.explainer.base import Explainer
-from armin.impute import Imputer, Sampler, as_imputer
-from armin.impute.base import Draws
+from armin.impute import Imputer, NativeMissing, Sampler, as_imputer
 from armin.problem import Problem, Solution
 from armin.schema import Schema
 from armin.solve.robust import solve_robust
@@ -33,8 +32,10 @@ class ARMIN(Explainer):
     schema : what the columns hold and what may change
     desired : the label, or labels, that the person wants
     threshold : accept when the desired labels' probability is at least this; None for what ``predict`` says
+    margin : a safety distance: ask for this much more probability than the decision needs
     cost : "tlps", "mps", "l1", "l2", "changes", a function, or a cost object
-    sampler : "chained", "donors", "marginal", "uniform", a function, or a sampler object
+    sampler : "chained", "donors", "marginal", "uniform", a function, a sampler object, or
+        :class:`~armin.impute.NativeMissing` to explain the row as the model itself treats its blanks
     confidence : the share of completions that must be accepted, in (0, 1]
     n_samples : how many completions to draw
     max_changes : how many features may change; None for no limit
@@ -63,8 +64,9 @@ class ARMIN(Explainer):
         *,
         desired: Any,
         threshold: float | None = None,
+        margin: float = 0.0,
         cost: str | Cost | Callable[..., float] = "tlps",
-        sampler: str | Sampler | Callable[..., Any] = "chained",
+        sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
         confidence: float = 0.75,
         n_samples: int = 100,
         max_changes: int | None = 4,
@@ -78,8 +80,8 @@ class ARMIN(Explainer):
         random_state: int | None = 0,
     ) -> None:
         super().__init__(
-            classifier, schema, desired=desired, threshold=threshold, cost=cost, sampler=sampler, n_samples=n_samples,
-            max_changes=max_changes, max_options=max_options, grid=grid, condition_on_decision=condition_on_decision,
+            classifier, schema, desired=desired, threshold=threshold, margin=margin, cost=cost, sampler=sampler, n_samples=n_samples, max_changes=max_changes, max_options=max_options, grid=grid,
+            condition_on_decision=condition_on_decision,
             method=method, solver=solver, time_limit=time_limit, n_fresh=n_fresh, random_state=random_state,
         )  # fmt: skip
         self.confidence = confidence
@@ -143,9 +145,10 @@ class ImputationAR(Explainer):
         *,
         desired: Any,
         threshold: float | None = None,
+        margin: float = 0.0,
         cost: str | Cost | Callable[..., float] = "tlps",
         imputer: str | Imputer = "mean",
-        sampler: str | Sampler | Callable[..., Any] = "chained",
+        sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
         max_changes: int | None = 4,
         max_options: int = 100,
         grid: Grid = "human",
@@ -157,8 +160,9 @@ class ImputationAR(Explainer):
         random_state: int | None = 0,
     ) -> None:
         super().__init__(
-            classifier, schema, desired=desired, threshold=threshold, cost=cost, sampler=sampler, n_samples=1,
-            max_changes=max_changes, max_options=max_options, grid=grid, condition_on_decision=condition_on_decision,
+            classifier, schema, desired=desired, threshold=threshold, margin=margin, cost=cost, sampler=sampler,
+            n_samples=1, max_changes=max_changes, max_options=max_options, grid=grid,
+            condition_on_decision=condition_on_decision,
             method=method, solver=solver, time_limit=time_limit, n_fresh=n_fresh, random_state=random_state,
         )  # fmt: skip
         self.imputer = imputer
@@ -175,4 +179,4 @@ class ImputationAR(Explainer):
 
     def _candidates(self, codes: NDArray[np.float64], rng: np.random.Generator) -> Sample:
         filled = self.imputer_.impute(codes)
-        return Sample(Draws.equal(filled[None, :]), notes=("Optimised for one way to fill the blanks only.",))
+        return Sample(filled[None, :], np.ones(1), notes=("Optimised for one way to fill the blanks only.",))

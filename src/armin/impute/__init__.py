@@ -11,6 +11,7 @@ from armin.impute.choose import as_imputer, as_sampler
 from armin.impute.condition import Conditioned, sample_conditioned
 from armin.impute.custom import FromCallable
 from armin.impute.donors import NearestDonors
+from armin.impute.native import NativeMissing
 from armin.impute.simple import Marginal, Uniform
 from armin.impute.single import KNearestImputer, MeanImputer, MICEImputer
 
@@ -24,6 +25,7 @@ __all__ = [
     "MICEImputer",
     "Marginal",
     "MeanImputer",
+    "NativeMissing",
     "NearestDonors",
     "Sampler",
     "Uniform",

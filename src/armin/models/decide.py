@@ -46,12 +46,15 @@ class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     def __init__(self, asked: Any, classes: NDArray[Any]) -> None:
         self.asked = asked
-        self.classes_ = classes
+        self.classes = self.classes_ = classes
 
     def __getattr__(self, name: str) -> Any:
         if name in ("predict", "predict_proba", "decision_function") and "asked" in vars(self):
             return getattr(self.asked, name)
         raise AttributeError(name)
+
+    def fit(self, X: Any, y: Any) -> Given:  # without it scikit-learn does not take this for an estimator
+        return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

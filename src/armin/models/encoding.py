@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from armin.errors import DataError, ModelError
+from armin.errors import DataError, ModelError, ParameterError
 from armin.models.decide import find_target
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import BlackBox, BoolArray, FloatArray, IntArray, LinearModel, Model, ReluNetwork
@@ -54,6 +54,21 @@ class Oracle:
                 f"The classifier and the schema must have the same columns. {wrong!r} is only in "
                 f"the {'classifier' if wrong in self.names else 'schema'}."
             )
+
+    def stricter(self, margin: float) -> Oracle:
+        """The same estimator, asked for ``margin`` more probability than its decision needs."""
+        threshold = self.threshold
+        if threshold is None:
+            if self.target.classes.size != 2:
+                raise ParameterError(
+                    "The 'margin' parameter needs a 'threshold' where there are more than two classes. Set threshold=."
+                )
+            threshold = 0.5
+        if threshold + margin > 1:
+            raise ParameterError(
+                f"'threshold' plus 'margin' must be at most 1. Got {threshold:g} + {margin:g} = {threshold + margin:g}."
+            )
+        return Oracle(self.estimator, self.schema, self.like, self.target.labels, threshold + margin)
 
     def table(self, codes: FloatArray) -> Any:
         """Codes (n, D) in the form the estimator was trained on: a frame, or an array without names."""

@@ -161,6 +161,11 @@ class _Scores:
     def predict_proba(self, scores: NDArray[np.floating]) -> NDArray[Any]:
         return np.asarray(self._holding(scores).predict_proba(self._rows(scores)))
 
+    def __getattr__(self, name: str) -> Any:
+        if name != "decision_function" or not hasattr(self.estimator, name):  # since LightGBM 4.7
+            raise AttributeError(name)
+        return lambda scores: self._holding(scores).decision_function(self._rows(scores))
+
     def _rows(self, scores: NDArray[np.floating]) -> FloatArray:
         rows = np.zeros((scores.shape[0], int(self.header["max_feature_idx"]) + 1))
         rows[:, 0] = np.arange(scores.shape[0])
@@ -174,7 +179,7 @@ class _Scores:
         sizes = " ".join(str(len(tree)) for tree in trees)
         text = f"{head.strip()}\nfeature_infos={infos}\ntree_sizes={sizes}\n\n{''.join(trees)}end of trees\n"
         probe = copy.copy(self.estimator)
-        probe._Booster = lightgbm.Booster(model_str=text, params={"verbosity": -1})
+        probe._Booster = lightgbm.Booster(model_str=text)
         probe._best_iteration = 0
         return probe
 

@@ -61,7 +61,7 @@ def read_thresholded(estimator: Any, target: Target) -> Model:
     scorer = getattr(estimator, "_curve_scorer", None)
     positive = estimator.pos_label if scorer is None else scorer._get_pos_label()
     column = 1 if positive is None else int(np.flatnonzero(target.classes == positive)[0])
-    return _read_around(estimator, target, column)
+    return _read_around(estimator, target, column, ("predict_proba", "decision_function"))
 
 
 def read_calibrated(estimator: Any, target: Target) -> Model:
@@ -82,17 +82,23 @@ def read_calibrated(estimator: Any, target: Target) -> Model:
             f"averages {n_maps} classifiers of {target.classes.size} classes. Fit it with ensemble=False on two "
             "classes, or use method='blackbox'."
         )
-    return _read_around(estimator, target, 1)
+    return _read_around(estimator, target, 1, ("decision_function",))
 
 
-def _read_around(estimator: Any, target: Target, column: int) -> Model:
-    outer = target.around
+def _read_around(estimator: Any, target: Target, column: int, methods: tuple[str, ...]) -> Model:
+    outer, real = target.around, inner_of(estimator)
 
     def put(inner: Any) -> Any:
+        lost = [name for name in methods if hasattr(real, name) and not hasattr(inner, name)]
+        if lost:
+            raise ModelError(
+                f"A {type(estimator).__name__} is read when it looks at the score of the {type(real).__name__} inside. "
+                f"This one may look at {lost[0]}(), which is something else. Use method='blackbox'."
+            )
         filled = with_inner(copy.copy(estimator), inner)
         return filled if outer is None else outer.put(filled)
 
-    return read_inside(inner_of(estimator), replace(target, around=Around(put, column)))
+    return read_inside(real, replace(target, around=Around(put, column)))
 
 
 def prepare_inner(estimator: Any) -> Prepare:

@@ -99,7 +99,7 @@ def prepare_xgboost(estimator: Any) -> Prepare:
             matrix = dense_but(rows, own)
         else:
             matrix = dense(rows).copy()
-        codes = matrix[:, coded]
+        codes = matrix[:, coded].astype(np.float32)
         matrix[:, coded] = np.where(codes < 0, -1.0, np.trunc(codes))
         return matrix
 

@@ -47,6 +47,7 @@ def plant(
     input_precision: Literal["float32", "float64"] = "float64",
     precision: Literal["float32", "float64"] = "float64",
     divisor: float = 1.0,
+    base_last: bool = False,
 ) -> TreeEnsemble:
     """The sum of ``trees`` as one ensemble, in their order.
 
@@ -82,6 +83,7 @@ def plant(
         divisor=divisor,
         category_set=category_set,
         category_left=category_left,
+        base_last=base_last,
         n_inputs=n_inputs,
     )
 

@@ -1,7 +1,24 @@
-"""What a row holds and what may change: :class:`Schema` and :class:`Feature`."""
+"""What a row holds and what may change: :class:`Schema`, :class:`Feature` and the rules between features."""
 
 from armin.schema.feature import Blank, Direction, Feature, Kind
+from armin.schema.rules import AtLeast, AtMostOne, Condition, Forbid, IfThen, Rule, Together
 from armin.schema.table import Rows, Schema
 from armin.schema.values import Value, is_blank
 
-__all__ = ["Blank", "Direction", "Feature", "Kind", "Rows", "Schema", "Value", "is_blank"]
+__all__ = [
+    "AtLeast",
+    "AtMostOne",
+    "Blank",
+    "Condition",
+    "Direction",
+    "Feature",
+    "Forbid",
+    "IfThen",
+    "Kind",
+    "Rows",
+    "Rule",
+    "Schema",
+    "Together",
+    "Value",
+    "is_blank",
+]

@@ -15,6 +15,7 @@ from armin.errors import DataError, SchemaError
 from armin.schema.cast import decode_column
 from armin.schema.feature import Blank, Feature, Kind
 from armin.schema.overrides import Overrides
+from armin.schema.rules import AtLeast, IfThen, Rule
 from armin.schema.values import Value, plain_number
 
 __all__ = ["Rows", "Schema"]
@@ -40,6 +41,7 @@ class Schema:
     """
 
     features: tuple[Feature, ...]
+    rules: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
         names = [f.name for f in self.features]
@@ -48,6 +50,8 @@ class Schema:
             raise SchemaError(f"Column names must be different. {', '.join(map(repr, twice))} occur twice.")
         if not names:
             raise SchemaError("A schema needs at least one column. Got none.")
+        for rule in self.rules:
+            rule.check(self)
 
     @classmethod
     def infer(
@@ -121,7 +125,7 @@ class Schema:
             labels or {}, units or {}, formats or {}, difficulty or {},
         )  # fmt: skip
         overrides.check(self.names)
-        return Schema(tuple(overrides.apply(f) for f in self.features))
+        return Schema(tuple(overrides.apply(f) for f in self.features), self.rules)
 
     def widened(self, rows: Rows | pd.Series[Any]) -> Schema:
         """The same schema with bounds and categories stretched to include ``rows``.
@@ -133,7 +137,21 @@ class Schema:
         from armin.schema.infer import widen_feature
 
         frame = self.frame(rows)
-        return Schema(tuple(widen_feature(f, frame[f.name]) for f in self.features))
+        return Schema(tuple(widen_feature(f, frame[f.name]) for f in self.features), self.rules)
+
+    def with_rules(self, *rules: Rule) -> Schema:
+        """The same schema with further rules between features.
+
+        >>> from armin.schema import AtLeast
+        >>> names = ("total", "part")
+        >>> schema = Schema(tuple(Feature(name, "integer", lower=0, upper=9) for name in names))
+        >>> print(schema.with_rules(AtLeast("total", "part")))
+        feature  kind     values  may change  step  if blank
+        total    integer  0 … 9   any         auto  shift
+        part     integer  0 … 9   any         auto  shift
+        Rule: total must be at least part.
+        """
+        return Schema(self.features, self.rules + rules)
 
     @property
     def names(self) -> list[str]:
@@ -242,6 +260,14 @@ class Schema:
             columns[feature.name] = decode_column(feature, matrix[:, i], dtype)
         return pd.DataFrame(columns, columns=self.names)
 
+    def plausible(self, codes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which rows, as codes (n, D), do not contradict the rules between features as they stand."""
+        fine = np.ones(codes.shape[0], dtype=bool)
+        for rule in self.rules:
+            if isinstance(rule, AtLeast | IfThen):
+                fine &= rule.fits(self, codes)
+        return fine
+
     def to_toml(self, path: str | Path | None = None) -> str:
         """This schema as TOML text, also written to ``path`` if given."""
         from armin.schema.toml import write_toml
@@ -268,5 +294,5 @@ class Schema:
             rows.append((f.name, f.kind, values, moves, step, f.blank_mode))
         rows = [tuple(" ".join(cell.splitlines()) for cell in row) for row in rows]  # type: ignore[misc]
         widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-        lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
-        return "\n".join(lines)
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*lines, *(f"Rule: {rule.sentence(self)}" for rule in self.rules)])

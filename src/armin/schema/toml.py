@@ -9,6 +9,7 @@ from typing import Any
 
 from armin.errors import SchemaError
 from armin.schema.feature import Feature
+from armin.schema.rules import rule_from_dict, rule_to_dict
 from armin.schema.table import Schema
 
 __all__ = ["FORMAT", "read_toml", "schema_from_dict", "schema_to_dict", "write_toml"]
@@ -49,7 +50,10 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         )
         entry |= {key: value for key, value, plain in extras if value != plain}
         features[f.name] = entry
-    return {"armin_schema": FORMAT, "features": features}
+    data: dict[str, Any] = {"armin_schema": FORMAT, "features": features}
+    if schema.rules:
+        data["rules"] = [rule_to_dict(rule) for rule in schema.rules]
+    return data
 
 
 def schema_from_dict(data: dict[str, Any]) -> Schema:
@@ -60,7 +64,11 @@ def schema_from_dict(data: dict[str, Any]) -> Schema:
     entries = data.get("features")
     if not isinstance(entries, dict) or not entries:
         raise SchemaError("A schema file needs a [features.NAME] table for each column. Got none.")
-    return Schema(tuple(_feature(name, entry) for name, entry in entries.items()))
+    rules = data.get("rules", [])
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        raise SchemaError(f"The rules of a schema file must be [[rules]] tables. Got {rules!r} instead.")
+    features = tuple(_feature(name, entry) for name, entry in entries.items())
+    return Schema(features, tuple(rule_from_dict(rule) for rule in rules))
 
 
 def _feature(name: str, entry: Any) -> Feature:
@@ -108,8 +116,11 @@ def write_toml(schema: Schema, path: str | Path | None = None) -> str:
     True
     """
     lines = [_HEADER, f"armin_schema = {FORMAT}"]
-    for name, entry in schema_to_dict(schema)["features"].items():
-        lines.append(f"\n[features.{_key(name)}]")
+    data = schema_to_dict(schema)
+    tables = [(f"[features.{_key(name)}]", entry) for name, entry in data["features"].items()]
+    tables += [("[[rules]]", rule) for rule in data.get("rules", [])]
+    for head, entry in tables:
+        lines.append(f"\n{head}")
         lines.extend(f"{key} = {_toml(value)}" for key, value in entry.items())
     text = "\n".join(lines) + "\n"
     if path is not None:

@@ -1,0 +1,176 @@
+"""Rules between features: said in English, enforced in the problem, and checked again at the end."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from armin import ARMIN, Schema
+from armin.actions import build_grid
+from armin.audit import check_action
+from armin.errors import AuditError, SchemaError
+from armin.links import apply_rules
+from armin.schema import AtLeast, AtMostOne, Condition, Feature, Forbid, IfThen, Together
+
+from worlds import make_world
+
+SCHEMA = Schema(
+    (
+        Feature("total", "integer", lower=0, upper=5, label="all years"),
+        Feature("part", "integer", lower=0, upper=5, label="years here"),
+        Feature("owner", "binary", categories=("no", "yes")),
+        Feature("city", "categorical", categories=("Bonn", "Kyoto", "Lima")),
+        Feature("level", "ordinal", categories=("low", "mid", "high")),
+    )
+)
+RULES = [
+    AtLeast("total", "part"),
+    IfThen(Condition("owner", "is", "yes"), Condition("total", "is at least", 3)),
+    IfThen(Condition("city", "changes"), Condition("level", "increases")),
+    IfThen(Condition("part", "decreases"), Condition("owner", "is not", "yes")),
+    IfThen(Condition("level", "is at most", "mid"), Condition("part", "does not change")),
+    Forbid("city", "Bonn", "Lima"),
+    Forbid("owner", None, "no"),
+    Together(("total", "part")),
+    AtMostOne(("owner", "city", "level")),
+]
+ENGLISH = [
+    "all years must be at least years here.",
+    "If owner is yes, then all years is at least 3.",
+    "If city changes, then level increases.",
+    "If years here decreases, then owner is not yes.",
+    "If level is at most mid, then years here does not change.",
+    "city must not change from Bonn to Lima.",
+    "owner must not change to no.",
+    "all years and years here must change together or not at all.",
+    "At most one of owner, city and level may change.",
+]
+
+
+@pytest.mark.parametrize(("rule", "text"), list(zip(RULES, ENGLISH, strict=True)))
+def test_rules_read_as_sentences_and_survive_a_file(rule, text):
+    schema = SCHEMA.with_rules(rule)
+    assert rule.sentence(schema) == text
+    assert f"Rule: {text}" in str(schema)
+    assert Schema.from_toml(schema.to_toml()) == schema
+    assert schema.update(immutable=["city"]).rules == (rule,)
+
+
+def row_with_blanks(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    high = np.array([f.high_code for f in SCHEMA])
+    candidates = np.repeat(np.floor(rng.uniform(size=(1, 5)) * (high + 1)), 4, axis=0)
+    row = candidates[0].copy()
+    for i in rng.choice(5, int(rng.integers(0, 3)), replace=False):
+        row[i] = np.nan
+        candidates[:, i] = np.floor(rng.uniform(size=4) * (high[i] + 1))
+    return row, candidates
+
+
+@settings(deadline=None, max_examples=150, derandomize=True)
+@given(seed=st.integers(0, 10**6), which=st.sets(st.integers(0, len(RULES) - 1), min_size=1, max_size=3))
+def test_the_problem_allows_exactly_what_the_rules_allow(seed, which):
+    rng = np.random.default_rng(seed)
+    schema = SCHEMA.with_rules(*(RULES[i] for i in sorted(which)))
+    row, candidates = row_with_blanks(rng)
+    locked = frozenset({"level"} if rng.uniform() < 0.3 else ())
+    full = build_grid(schema, row, candidates, max_options=4, frozen=locked)
+    thinned, pairs = apply_rules(full, candidates)
+    kept = {
+        tuple((m.position, m.targets[j]) for m, j in zip(thinned.moves, c, strict=True))
+        for c in itertools.product(*(range(m.size) for m in thinned.moves))
+        if all(pair.allowed[c[pair.first], c[pair.second]] for pair in pairs)
+    }
+    kept = {frozenset((p, t) for p, t in c if not np.isnan(t)) for c in kept}
+    wanted = set()
+    for choice in itertools.product(*(range(m.size) for m in full.moves)):
+        after = full.apply(choice, candidates)
+        if all(rule.allows(schema, candidates, after).all() for rule in schema.rules):
+            picked = zip(full.moves, choice, strict=True)
+            wanted.add(frozenset((m.position, m.targets[j]) for m, j in picked if j))
+    assert kept == wanted
+
+
+@pytest.mark.parametrize("rule", RULES, ids=ENGLISH)
+def test_the_last_check_knows_every_rule(rule):
+    schema = SCHEMA.with_rules(rule)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(300):
+        before = np.floor(rng.uniform(size=(2, 5)) * [6, 6, 2, 3, 3])
+        after = np.floor(rng.uniform(size=(2, 5)) * [6, 6, 2, 3, 3])
+        if rule.allows(schema, before, after).all():
+            check_action(schema, before[0], before, after, max_changes=None)
+        else:
+            with pytest.raises(AuditError, match="breaks a rule"):
+                check_action(schema, before[0], before, after, max_changes=None)
+            refused += 1
+    assert refused > 0
+
+
+@pytest.mark.parametrize("kind", ["linear", "forest"])
+@pytest.mark.parametrize("method", ["auto", "milo"])
+def test_advice_obeys_rules_end_to_end(kind, method):
+    rules = (AtMostOne(("amount", "city")), IfThen(Condition("owner", "changes"), Condition("amount", "changes")))
+    free = bound = 0
+    for seed in range(8):
+        world = make_world(seed, kind, blanks=1)
+        options = {
+            "desired": "yes",
+            "n_samples": 8,
+            "n_fresh": 0,
+            "sampler": "donors",
+            "max_options": 6,
+            "method": method,
+        }
+        plain = ARMIN(world.classifier, world.schema, **options).fit(world.X).explain(world.row)
+        ruled = ARMIN(world.classifier, world.schema.with_rules(*rules), **options).fit(world.X).explain(world.row)
+        changed = {c.feature.name for c in ruled.changes}
+        assert not {"amount", "city"} <= changed
+        assert "owner" not in changed or "amount" in changed
+        if plain.cost is not None and ruled.cost is not None:
+            assert ruled.cost >= plain.cost - 1e-9
+            free, bound = free + 1, bound + (ruled.cost > plain.cost + 1e-9)
+    assert free
+    assert bound, "no rule was ever binding: the test shows nothing"
+
+
+def test_completions_that_break_a_rule_are_not_plausible():
+    rng = np.random.default_rng(0)
+    part = rng.integers(0, 6, 300)
+    X = pd.DataFrame({"total": part + rng.integers(0, 4, 300), "part": part})
+    y = (X["total"] + X["part"] > 8).astype(int)
+    schema = Schema.infer(X).with_rules(AtLeast("total", "part"))
+    explainer = ARMIN(LogisticRegression().fit(X, y), schema, desired=1, sampler="uniform", n_fresh=0).fit(X)
+    sample, _ = explainer._samples(schema.encode({"total": 3, "part": None})[0])
+    assert (sample.values[:, 0] >= sample.values[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (lambda: AtLeast("total", "wealth"), "'wealth' is not a column"),
+        (lambda: AtLeast("total", "city"), "compares numbers"),
+        (lambda: IfThen(Condition("city", "increases"), Condition("owner", "changes")), "has no order"),
+        (lambda: IfThen(Condition("city", "is"), Condition("owner", "changes")), "needs a value"),
+        (lambda: IfThen(Condition("city", "changes", "Bonn"), Condition("owner", "changes")), "takes no value"),
+        (lambda: Together(("city",)), "at least two different"),
+        (lambda: IfThen(Condition("city", "was", "Bonn"), Condition("owner", "changes")), "relation must be one of"),
+    ],
+)
+def test_refusals(rule, message):
+    with pytest.raises(SchemaError, match=message):
+        SCHEMA.with_rules(rule())
+
+
+def test_unknown_rules_in_a_file():
+    text = SCHEMA.to_toml() + '\n[[rules]]\nrule = "never"\n'
+    with pytest.raises(SchemaError, match="at_least, if_then"):
+        Schema.from_toml(text)
+    with pytest.raises(SchemaError, match="wrong or missing keys"):
+        Schema.from_toml(SCHEMA.to_toml() + '\n[[rules]]\nrule = "at_least"\nlarger = "total"\n')
