@@ -23,7 +23,7 @@ types: $(READY)
 	$(BIN)/mypy
 
 contract: $(READY)
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 unit: $(READY)
 	$(PYTEST) -n 2 --dist loadfile -m "not slow" tests src

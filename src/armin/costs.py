@@ -339,9 +339,10 @@ def _kernel(known: Distribution, column: FloatArray) -> Distribution:
     from scipy.stats import gaussian_kde
 
     present = column[~np.isnan(column)]
-    if known.feature.kind == "categorical" or present.size < 2 or present.std() == 0:
+    low, high = known.feature.low_code, known.feature.high_code
+    if known.feature.kind == "categorical" or present.size < 2 or present.std() <= 1e-9 * (high - low):
         return known
-    points = np.linspace(known.feature.low_code, known.feature.high_code, 100)
+    points = np.linspace(low, high, 100)
     mass = np.cumsum(gaussian_kde(present)(points))
     if not mass[-1] > 0:  # all data between two of the points
         return known

@@ -254,13 +254,13 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         notes: tuple[str, ...] = ()
         if not found.conditioned:
             notes = (
-                f"None of {found.n_drawn:,} plausible completions agrees with what is known (the rejection, and the rules "
-                "between features): all were kept. Check that the row and the model are those of the decision.",
+                f"All {found.n_drawn:,} plausible completions contradict what is known (the rejection, the rules) and were "
+                "kept all the same. Check that the row and the model are those of the decision.",
             )
         elif not found.enough:
             notes = (
-                f"Only {found.n_kept:,} of {found.n_drawn:,} plausible completions agree with what is known (the rejection, "
-                "and the rules between features): the answer rests on these.",
+                f"Only {found.n_kept:,} of {found.n_drawn:,} plausible completions agree with what is known (the "
+                "rejection, the rules): the answer rests on these.",
             )
         return Sample(found.draws.values, found.draws.weights, found.rate, notes)
 

@@ -80,7 +80,8 @@ class ARMIN(Explainer):
         random_state: int | None = 0,
     ) -> None:
         super().__init__(
-            classifier, schema, desired=desired, threshold=threshold, margin=margin, cost=cost, sampler=sampler, n_samples=n_samples, max_changes=max_changes, max_options=max_options, grid=grid,
+            classifier, schema, desired=desired, threshold=threshold, margin=margin, cost=cost, sampler=sampler,
+            n_samples=n_samples, max_changes=max_changes, max_options=max_options, grid=grid,
             condition_on_decision=condition_on_decision,
             method=method, solver=solver, time_limit=time_limit, n_fresh=n_fresh, random_state=random_state,
         )  # fmt: skip
