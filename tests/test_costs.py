@@ -46,6 +46,13 @@ FITTED: list[Any] = [
 ]
 
 
+def name_of(cost: Any) -> str:
+    """The same in every process: a function's address is not."""
+    if isinstance(cost, str):
+        return cost
+    return f"{type(cost).__name__}({getattr(cost, 'base', '') or ''}{getattr(cost, 'estimate', '')})"
+
+
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Schema, np.ndarray]:
     """A schema with one feature of each kind, and training codes with blanks, ties and constant columns."""
@@ -143,7 +150,7 @@ def plain_cost(cost: Any, feature: Feature, column: np.ndarray, before: float, a
 
 @LAW
 @given(worlds())
-@pytest.mark.parametrize("cost", [c for c in FITTED if c is not KDE and not isinstance(c, TableCost)], ids=repr)
+@pytest.mark.parametrize("cost", [c for c in FITTED if c is not KDE and not isinstance(c, TableCost)], ids=name_of)
 def test_each_cost_is_its_definition(cost: Any, world: Any) -> None:
     schema, X = world
     fitted = clone(cost).fit(X, schema)
@@ -157,7 +164,7 @@ def test_each_cost_is_its_definition(cost: Any, world: Any) -> None:
 
 @LAW
 @given(worlds())
-@pytest.mark.parametrize("cost", FITTED, ids=repr)
+@pytest.mark.parametrize("cost", FITTED, ids=name_of)
 def test_prices_are_finite_and_not_negative_and_keeping_is_free(cost: Any, world: Any) -> None:
     schema, X = world
     fitted = clone(cost).fit(X, schema)
@@ -254,7 +261,7 @@ def test_zero_mad_falls_back_to_the_deviation_and_then_to_the_range() -> None:
         assert Distribution.of(other, rare).spread == pytest.approx(math.sqrt(0.1 * 0.9))
 
 
-@pytest.mark.parametrize("cost", FITTED, ids=repr)
+@pytest.mark.parametrize("cost", FITTED, ids=name_of)
 def test_difficulty_multiplies_what_is_reported(cost: Any) -> None:
     easy = Schema((Feature("a", "integer", lower=0, upper=9), Feature("c", "categorical", categories=("x", "y", "z"))))
     hard = easy.update(difficulty={"a": 3.0, "c": 3.0})
@@ -304,7 +311,7 @@ def test_a_price_that_is_no_price_is_refused(wrong: Any) -> None:
         TableCost({"a": {3: wrong}}).fit(np.zeros((1, 1)), schema)
 
 
-@pytest.mark.parametrize("otherwise", ["tlps", "mps", "l1", "l2", "changes", CustomCost(lambda *_: 4.0)], ids=repr)
+@pytest.mark.parametrize("otherwise", ["tlps", "mps", "l1", "l2", "changes", CustomCost(lambda *_: 4.0)], ids=name_of)
 def test_a_table_wins_where_it_speaks_and_the_other_cost_elsewhere(otherwise: Any) -> None:
     schema = Schema(
         (Feature("a", "integer", lower=0, upper=9), Feature("c", "categorical", categories=("x", "y", "z")))
@@ -367,7 +374,7 @@ def price_case(cost: Any, weights: Any, row: Any, candidates: Any) -> tuple[Sche
     return schema, X, case
 
 
-@pytest.mark.parametrize("cost", [c for c in FITTED if c is not KDE and not isinstance(c, TableCost)], ids=repr)
+@pytest.mark.parametrize("cost", [c for c in FITTED if c is not KDE and not isinstance(c, TableCost)], ids=name_of)
 @pytest.mark.parametrize("weights", [[1, 1, 1], [0.5, 2.0, 4.0]])
 def test_the_cost_of_an_action_is_the_weighted_mean_over_the_candidates(cost: Any, weights: list[float]) -> None:
     row, candidates = [math.nan, math.nan, 0.5], [[2, 0, 0.5], [3, 1, 0.5], [5, 1, 0.5]]

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from armin.costs import WeightedL2 as WeightedL2
     from armin.errors import ArminError as ArminError
     from armin.explainer import ARMIN as ARMIN
+    from armin.explainer import Comparison as Comparison
     from armin.explainer import ImputationAR as ImputationAR
     from armin.explainer import RobustAR as RobustAR
+    from armin.explainer import compare as compare
+    from armin.impute import NativeMissing as NativeMissing
     from armin.problem import Options as Options
     from armin.problem import PairRule as PairRule
     from armin.problem import Problem as Problem
@@ -32,22 +35,29 @@ if TYPE_CHECKING:
     from armin.recourse import Recourse as Recourse
     from armin.recourse import RecoursePath as RecoursePath
     from armin.recourse import Recourses as Recourses
+    from armin.schema import AtLeast as AtLeast
+    from armin.schema import AtMostOne as AtMostOne
+    from armin.schema import Condition as Condition
     from armin.schema import Feature as Feature
+    from armin.schema import Forbid as Forbid
+    from armin.schema import IfThen as IfThen
     from armin.schema import Schema as Schema
+    from armin.schema import Together as Together
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "costs": "CustomCost MaxPercentileShift NumberOfChanges TableCost TotalLogPercentileShift WeightedL1 WeightedL2",
     "errors": "ArminError",
-    "explainer": "ARMIN ImputationAR RobustAR",
+    "explainer": "ARMIN Comparison ImputationAR RobustAR compare",
+    "impute": "NativeMissing",
     "problem": "Options PairRule Problem Solution Status",
     "recourse": "Change Recourse RecoursePath Recourses",
-    "schema": "Feature Schema",
+    "schema": "AtLeast AtMostOne Condition Feature Forbid IfThen Schema Together",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = ["__version__", "solve", *sorted(_HOME_OF)]  # noqa: PLE0604  names are listed above
+__all__ = ["__version__", "solve", *sorted(_HOME_OF)]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, Literal, overload
 import pandas as pd
 from scipy.stats import beta
 
+from armin.actions import outcome
 from armin.errors import ArminError
 from armin.problem import Status
 from armin.report.html import path_html, recourse_html
@@ -189,6 +190,30 @@ class Recourse:
         if self.status is Status.OPTIMAL or self.cost <= 0:
             return 0.0
         return max(0.0, (self.cost - self.bound) / self.cost)
+
+    def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Do as told: what complete rows become after the changes, in user units.
+
+        A shift that would leave the bounds stops at the bound. Rows that already meet an "at least" or "at most" stay.
+
+        Parameters
+        ----------
+        rows : complete rows, such as other completions of this person
+
+        Returns
+        -------
+        DataFrame
+            A copy of ``rows`` with the changes.
+        """
+        after = rows.copy()
+        for change in self.changes:
+            feature = change.feature
+            codes = feature.codes(rows[feature.name])
+            target = change.amount if change.mode == "shift" else feature.code(change.after)
+            new = outcome(feature, change.mode, codes, float(target or 0.0))
+            values = pd.Series([feature.value(float(code)) for code in new], index=rows.index)
+            after[feature.name] = values.astype(rows[feature.name].dtype)
+        return after
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain data; ``docs/recourse.md`` describes the keys."""

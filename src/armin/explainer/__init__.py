@@ -13,6 +13,7 @@
 ('plan', True)
 """
 
+from armin.explainer.compare import Comparison, compare
 from armin.explainer.methods import ARMIN, ImputationAR, RobustAR
 
-__all__ = ["ARMIN", "ImputationAR", "RobustAR"]
+__all__ = ["ARMIN", "Comparison", "ImputationAR", "RobustAR", "compare"]

@@ -254,8 +254,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         notes: tuple[str, ...] = ()
         if not found.conditioned:
             notes = (
-                f"All {found.n_drawn:,} plausible completions contradict what is known (the rejection, the rules) and were "
-                "kept all the same. Check that the row and the model are those of the decision.",
+                f"All {found.n_drawn:,} plausible completions contradict what is known (the rejection, the rules) and "
+                "were kept all the same. Check that the row and the model are those of the decision.",
             )
         elif not found.enough:
             notes = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from armin.models.decide import Target
+from armin.models.from_torch import TorchClassifier
 from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork, TreeEnsemble
 from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
 
@@ -16,6 +17,7 @@ __all__ = [
     "Reader",
     "ReluNetwork",
     "Target",
+    "TorchClassifier",
     "TreeEnsemble",
     "prepare_inputs",
     "read_black_box",

@@ -46,8 +46,7 @@ class Oracle:
         self.threshold = threshold
         check_fitted(estimator)
         self.target = find_target(estimator, desired, threshold)
-        names = getattr(estimator, "feature_names_in_", None)
-        self.names = None if names is None else [str(n) for n in names]
+        self.names = _input_names(estimator)
         if self.names is not None and sorted(self.names) != sorted(schema.names):
             wrong = sorted(set(self.names) ^ set(schema.names))[0]
             raise DataError(
@@ -75,7 +74,10 @@ class Oracle:
         frame = self.schema.decode(codes, like=self.like)
         if self.names is not None:
             return frame[self.names]
-        return frame.to_numpy()
+        if self.like is not None and not hasattr(self.estimator, "n_features_in_"):
+            return frame  # an estimator that keeps no record of its columns gets them as the user has them
+        plain = all(isinstance(t, np.dtype) and t.kind in "iufb" for t in frame.dtypes)
+        return frame.to_numpy(dtype=np.float64 if plain else object)
 
     def accepts(self, codes: FloatArray) -> BoolArray:
         """Which rows, given as codes (n, D), get the desired decision."""
@@ -108,7 +110,8 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     if blackbox:
         box = BlackBox(oracle.accepts, len(schema))
         return ReadClassifier(box, lambda codes: codes, np.arange(len(schema), dtype=np.intp))
-    steps, final = unwrap(oracle.estimator)
+    wrapped, final = unwrap(oracle.estimator)
+    steps = [step for outer in wrapped for step in _laid_open(outer)]
     model: Model = read_model(final, oracle.target.labels, threshold=oracle.threshold)
     order = [schema.position(n) for n in oracle.names] if oracle.names is not None else list(range(len(schema)))
     behind: list[int | None] = list(order)
@@ -130,6 +133,24 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     return ReadClassifier(model, _encoder(oracle, followed, prepare), owners)
 
 
+def _input_names(estimator: Any) -> list[str] | None:
+    """The names of the columns that the estimator was fitted on, or None if it saw an array."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None and hasattr(estimator, "steps"):
+        # a pipeline asks its first step, which knows nothing if it is "passthrough"
+        first = next(iter(_laid_open(estimator)), None)
+        names = getattr(first, "feature_names_in_", None)
+    return None if names is None else [str(n) for n in names]
+
+
+def _laid_open(step: Any) -> list[Any]:
+    """The steps that act on new rows, pipelines within a pipeline laid open."""
+    if hasattr(step, "steps"):
+        return [inner for _, outer in step.steps for inner in _laid_open(outer)]
+    # imbalanced-learn's samplers act in fit only
+    return [] if step is None or isinstance(step, str) or hasattr(step, "fit_resample") else [step]
+
+
 def _encoder(oracle: Oracle, steps: Collection[Any], prepare: Prepare) -> Callable[[FloatArray], FloatArray]:
     def encode(codes: FloatArray) -> FloatArray:
         rows = oracle.table(codes)
@@ -143,8 +164,14 @@ def _encoder(oracle: Oracle, steps: Collection[Any], prepare: Prepare) -> Callab
 def _fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:
     """Fold steps that mix columns linearly into the first layer of a linear model or network."""
     affine = [_affine(step) for step in steps]
-    if any(a is None for a in affine) or not isinstance(model, LinearModel | ReluNetwork):
+    if any(a is None for a in affine):
         raise why
+    if not isinstance(model, LinearModel | ReluNetwork):
+        raise ModelError(
+            f"The steps {', '.join(type(step).__name__ for step in steps)} mix columns, which can be followed exactly "
+            f"for linear models and ReLU networks, not for a {type(model).__name__}. Use method='blackbox', or train "
+            "the model without them."
+        )
     for found in reversed(affine):
         assert found is not None  # noqa: S101  checked above
         matrix, shift = found  # outputs = inputs @ matrix + shift
@@ -160,7 +187,8 @@ def _fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:
     return model
 
 
-_AFFINE = ("PCA", "TruncatedSVD", "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
+_AFFINE = ("PCA", "IncrementalPCA", "TruncatedSVD", "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
+_FAR = 2.0**40  # so far out that the shift does not blur the slope, and a power of two, so that nothing else does
 
 
 def _affine(step: Any) -> tuple[FloatArray, FloatArray] | None:
@@ -170,6 +198,8 @@ def _affine(step: Any) -> tuple[FloatArray, FloatArray] | None:
     if getattr(step, "clip", False):
         return None
     n = int(step.n_features_in_)
-    basis = np.vstack([np.zeros(n), np.eye(n)])
+    basis: Any = np.vstack([np.zeros(n), np.eye(n) * _FAR])
+    if hasattr(step, "feature_names_in_"):
+        basis = pd.DataFrame(basis, columns=step.feature_names_in_)
     images = dense(step.transform(basis))
-    return images[1:] - images[0], images[0]
+    return (images[1:] - images[0]) / _FAR, images[0]

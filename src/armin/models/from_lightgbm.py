@@ -191,7 +191,7 @@ def _chain(number: int, values: NDArray[np.floating]) -> str:
     if n == 1:
         return f"Tree={number}\nnum_leaves=1\nnum_cat=0\nleaf_value={leaves[0]}\nis_linear=0\nshrinkage=1\n\n\n"
     inner = range(n - 1)
-    lines = {
+    lines: dict[str, list[Any]] = {
         "num_leaves": [n],
         "num_cat": [0],
         "split_feature": [0] * (n - 1),

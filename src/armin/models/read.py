@@ -50,9 +50,9 @@ def _rows(library: str, kind: str, reader: str, *names: str, prepare: str | None
 # (library, class) -> (kind of model, "module:reader", "module:prepare" where the inputs are not plain numbers)
 _BY_NAME: dict[tuple[str, str], _Row] = {
     **_rows(
-        "sklearn", "linear", "from_sklearn_linear:read_linear", "LogisticRegression", "LogisticRegressionCV", "LinearSVC",
-        "SGDClassifier", "RidgeClassifier", "RidgeClassifierCV", "Perceptron", "PassiveAggressiveClassifier",
-        "LinearDiscriminantAnalysis",
+        "sklearn", "linear", "from_sklearn_linear:read_linear", "LogisticRegression", "LogisticRegressionCV",
+        "LinearSVC", "SGDClassifier", "RidgeClassifier", "RidgeClassifierCV", "Perceptron",
+        "PassiveAggressiveClassifier", "LinearDiscriminantAnalysis",
     ),
     **_rows("sklearn", "linear", "from_sklearn_linear:read_svc", "SVC"),
     **_rows("sklearn", "network", "from_sklearn_network:read_network", "MLPClassifier"),

@@ -12,6 +12,7 @@ constant. Transformers that work column by column have a trace; others do not, a
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,8 @@ def trace(transformer: Any, n_inputs: int) -> Trace:
         found = _TRACERS.get(cls.__name__)
         if found is not None and cls.__module__.split(".")[0] in found[0]:
             return found[1](transformer, n_inputs)
+        if "transform" in vars(cls):
+            break  # a subclass that transforms in its own way is not what it inherits from
     raise UntraceableError(
         f"The step {type(transformer).__name__} is not known to work column by column, so it cannot be followed "
         f"exactly. Known: {', '.join(sorted(_TRACERS))}. If it does work column by column, say so with "
@@ -73,29 +76,37 @@ def _by_names(transformer: Any, n_inputs: int) -> Trace:
     """Ask the transformer to name its outputs for made-up input names, and read the inputs off the names."""
     twin = copy.copy(transformer)
     twin.__dict__.pop("feature_names_in_", None)
-    tokens = [f"<{i}>" for i in range(n_inputs)]
-    names = [str(name) for name in twin.get_feature_names_out(np.array(tokens, dtype=object))]
+    tokens = np.array([f"<{i}>" for i in range(n_inputs)], dtype=object)
     outputs: Trace = []
-    for name in names:
-        behind = [i for i, token in enumerate(tokens) if token in name]
-        if len(behind) != 1:
+    for name in twin.get_feature_names_out(tokens):
+        found = re.match(r"(?:missingindicator_)?<(\d+)>", str(name))
+        if found is None:
             raise UntraceableError(
-                f"An output of {type(transformer).__name__} does not belong to one column: {name!r}."
+                f"An output of {type(transformer).__name__} does not belong to one column: {str(name)!r}."
             )
-        outputs.append(behind[0])
+        outputs.append(int(found[1]))
     return outputs
 
 
 def _one_hot(encoder: Any, n_inputs: int) -> Trace:
     twin = copy.copy(encoder)
-    twin.feature_name_combiner = "concat"
+    twin.feature_name_combiner = _first
     return _by_names(twin, n_inputs)
+
+
+def _first(feature: str, category: object) -> str:
+    return str(feature)
+
+
+def _selector(selector: Any, n_inputs: int) -> Trace:
+    return [int(i) for i in selector.get_support(indices=True)]
 
 
 def _pipeline(pipeline: Any, n_inputs: int) -> Trace:
     outputs: Trace = list(range(n_inputs))
     for _, step in pipeline.steps:
-        outputs = _through(outputs, trace(step, len(outputs)))
+        if not hasattr(step, "fit_resample"):  # imbalanced-learn's samplers act in fit only
+            outputs = _through(outputs, trace(step, len(outputs)))
     return outputs
 
 
@@ -104,22 +115,19 @@ def _through(first: Trace, second: Trace) -> Trace:
 
 
 def _column_transformer(columns: Any, n_inputs: int) -> Trace:
-    pieces: dict[str, Trace] = {}
-    for name, step, which in columns.transformers_:
-        if step == "drop":
-            continue
-        inputs = column_positions(which, columns, n_inputs)
-        if inputs:
-            pieces[name] = _through(list(inputs), trace(step, len(inputs)))
     total = max((s.stop for s in columns.output_indices_.values()), default=0)
     outputs: Trace = [None] * total
-    for name, place in columns.output_indices_.items():
-        if place.stop > place.start:
-            if len(pieces[name]) != place.stop - place.start:
-                raise UntraceableError(
-                    f"The step {name!r} has {place.stop - place.start} outputs; {len(pieces[name])} traced."
-                )
-            outputs[place] = pieces[name]
+    for name, step, which in columns.transformers_:
+        place = columns.output_indices_[name]
+        width = place.stop - place.start
+        if not width:
+            continue
+        inputs = column_positions(which, columns, n_inputs)
+        # a single column leaves nothing to mix
+        piece = inputs * width if len(inputs) == 1 else _through(list(inputs), trace(step, len(inputs)))
+        if len(piece) != width:
+            raise UntraceableError(f"The step {name!r} has {width} outputs; {len(piece)} traced.")
+        outputs[place] = piece
     return outputs
 
 
@@ -150,11 +158,12 @@ def _union(union: Any, n_inputs: int) -> Trace:
 def _function(transformer: Any, n_inputs: int) -> Trace:
     """A numpy function of one argument works value by value; anything else might not."""
     function = transformer.func
-    if function is None or (isinstance(function, np.ufunc) and function.nin == 1):
+    if function is None or (isinstance(function, np.ufunc) and function.nin == function.nout == 1):
         return list(range(n_inputs))
-    if getattr(transformer, "feature_names_out", None) == "one-to-one" or n_inputs == 1:
-        # the user says one output per input; a single input leaves nothing to mix
-        return list(range(n_inputs)) if n_inputs > 1 else [0] * _width(transformer)
+    if getattr(transformer, "feature_names_out", None) == "one-to-one":
+        return list(range(n_inputs))  # the user's word
+    if n_inputs == 1:
+        return [0] * _width(transformer)
     raise UntraceableError(
         f"FunctionTransformer({getattr(function, '__name__', function)!r}) may mix columns. If it works column by "
         "column, say feature_names_out='one-to-one', give it one column at a time, or use method='blackbox'."
@@ -180,9 +189,14 @@ _ONE_TO_ONE = (
     "Binarizer", "OrdinalEncoder",
 )  # fmt: skip
 _NAMED = ("KBinsDiscretizer", "SplineTransformer", "SimpleImputer", "MissingIndicator", "TargetEncoder")
+_SELECTORS = (
+    "VarianceThreshold", "SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe",
+    "GenericUnivariateSelect", "SelectFromModel", "RFE", "RFECV", "SequentialFeatureSelector",
+)  # fmt: skip
 _TRACERS: dict[str, tuple[tuple[str, ...], Callable[[Any, int], Trace]]] = {
     **dict.fromkeys(_ONE_TO_ONE, (_SKLEARN, _one_to_one)),
     **dict.fromkeys(_NAMED, (_SKLEARN, _by_names)),
+    **dict.fromkeys(_SELECTORS, (_SKLEARN, _selector)),
     "OneHotEncoder": (_SKLEARN, _one_hot),
     "FunctionTransformer": (_SKLEARN, _function),
     "Pipeline": (("sklearn", "imblearn"), _pipeline),
