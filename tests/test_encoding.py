@@ -181,7 +181,7 @@ STEPS: dict[str, Callable[[], Any]] = {
             ),
             ("s", StandardScaler(), ["income"]),
         ]
-    ),  # fmt: skip
+    ),
     "union": lambda: on_numbers(
         FeatureUnion([("a", StandardScaler()), ("b", KBinsDiscretizer(3)), ("c", "passthrough"), ("d", "drop")])
     ),
@@ -230,27 +230,34 @@ def random_codes(schema: Schema, n: int, seed: int = 0, blanks: float = 0.0) -> 
 def check_trace(classifier: ReadClassifier, codes: np.ndarray) -> None:
     """An input changes only when the column that is said to stand behind it changes."""
     rng = np.random.default_rng(1)
-    encoded = classifier.encode(codes)
-    assert encoded.shape == (len(codes), classifier.model.n_inputs) == (len(codes), classifier.owners.size)
-    for d in range(codes.shape[1]):
-        other = codes.copy()
-        other[:, d] = codes[rng.permutation(len(codes)), d]
-        changed = (classifier.encode(other) != encoded) & ~(np.isnan(classifier.encode(other)) & np.isnan(encoded))
+    n, width = codes.shape
+    others = np.tile(codes, (width, 1, 1))
+    for d in range(width):
+        others[d, :, d] = codes[rng.permutation(n), d]
+    encoded = classifier.encode(np.concatenate([codes, *others])).reshape(width + 1, n, -1)
+    assert encoded.shape[2] == classifier.model.n_inputs == classifier.owners.size
+    before = encoded[0]
+    for d, after in enumerate(encoded[1:]):
+        changed = (after != before) & ~(np.isnan(after) & np.isnan(before))
         assert not changed[:, classifier.owners != d].any()
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("final", FINALS)
 @pytest.mark.parametrize("steps", STEPS)
-def test_the_read_model_decides_as_predict_does(steps: str, final: str) -> None:
-    oracle, classifier = read(fit(STEPS[steps](), FINALS[final]))
-    codes = random_codes(SCHEMA, 300)
-    np.testing.assert_array_equal(classifier.model.accepts(classifier.encode(codes)), oracle.accepts(codes))
-    if final == "linear":
-        check_trace(classifier, codes)
+def test_the_read_model_decides_as_predict_does(steps: str) -> None:
+    estimator = fit(STEPS[steps](), FINALS["linear"])
+    codes = random_codes(SCHEMA, 200)
+    check_trace(read(estimator)[1], codes)
+    inputs = estimator[:-1].transform(PEOPLE)
+    for final in FINALS.values():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the network is not trained to the end
+            whole = Pipeline([*estimator.steps[:-1], ("final", clone(final).fit(inputs, ANSWERS))])
+        oracle, classifier = read(whole)
+        np.testing.assert_array_equal(classifier.model.accepts(classifier.encode(codes)), oracle.accepts(codes))
 
 
-@pytest.mark.parametrize("steps", [name for name in STEPS if name not in ("box cox", "identity first")])
+@pytest.mark.parametrize("steps", STEPS)
 def test_the_problem_holds_what_the_pipeline_computes_to_the_last_bit(steps: str) -> None:
     """For any choice, in every mode, the tables give the very inputs that the user's transformers give."""
     _, classifier = read(fit(STEPS[steps](), FINALS["linear"]))
@@ -267,10 +274,10 @@ def test_the_problem_holds_what_the_pipeline_computes_to_the_last_bit(steps: str
         assert {move.mode for move in grid.moves} == {"observed", "shift", "reach"}
         cost = as_cost("changes").fit(candidates, schema)
         case = build_case(row, candidates, np.ones(7), grid, classifier, cost, 7.0, None)
-        for _ in range(25):
-            choice = tuple(int(rng.integers(move.size)) for move in grid.moves)
-            expected = classifier.encode(grid.apply(choice, candidates))
-            np.testing.assert_array_equal(case.problem.inputs(choice), expected)
+        choices = [tuple(int(rng.integers(move.size)) for move in grid.moves) for _ in range(25)]
+        expected = classifier.encode(np.concatenate([grid.apply(choice, candidates) for choice in choices]))
+        found = np.concatenate([case.problem.inputs(choice) for choice in choices])
+        np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(case.problem.inputs(case.problem.keep), classifier.encode(candidates))
 
 
@@ -289,15 +296,18 @@ BLANK_STEPS: dict[str, Callable[[], Any]] = {
     "ordinal": lambda: make_column_transformer(
         (OrdinalEncoder(encoded_missing_value=-2), ["purpose", "level"]), (SimpleImputer(), ["income"])
     ),
-    "target": lambda: make_column_transformer((TargetEncoder(random_state=0), ["purpose", "level"]), (SimpleImputer(), ["age"])),
+    "target": lambda: make_column_transformer(
+        (TargetEncoder(random_state=0), ["purpose", "level"]), (SimpleImputer(), ["age"])
+    ),
     "an empty column": lambda: make_column_transformer(
         (SimpleImputer(), ["income", "empty"]), (OneHotEncoder(), ["level"])
     ),
-}  # fmt: skip
+}
 
 
+@pytest.mark.filterwarnings("ignore:Skipping features:UserWarning")
 @pytest.mark.parametrize("steps", BLANK_STEPS)
-@pytest.mark.parametrize("dtype", ["object", "str", "string", "category"])
+@pytest.mark.parametrize("dtype", ["object", "str", "category"])
 def test_blanks_reach_the_pipeline_as_blanks(steps: str, dtype: str) -> None:
     rng = np.random.default_rng(3)
     X = PEOPLE.astype({"income": "float64", "age": "float64", "kids": "float64"}).drop(columns="owns")
@@ -305,8 +315,6 @@ def test_blanks_reach_the_pipeline_as_blanks(steps: str, dtype: str) -> None:
     for column in X:
         X.loc[rng.random(len(X)) < 0.2, column] = np.nan
     X = X.astype({"purpose": dtype, "level": dtype})
-    if dtype == "string" and steps != "constant":
-        pytest.skip("scikit-learn cannot compare pd.NA")
     schema = Schema.infer(X, bounds={"empty": (0, 1)})
     oracle, classifier = read(fit(BLANK_STEPS[steps](), FINALS["linear"], X), schema, X)
     codes = random_codes(schema, 200, blanks=0.3)
@@ -358,17 +366,33 @@ class Same(StandardScaler):  # type: ignore[misc]
 @pytest.mark.parametrize(
     ("steps", "final", "words"),
     [
-        (lambda: make_pipeline(one_hot(sparse_output=False), PolynomialFeatures()), "linear", ["PolynomialFeatures", "column by column", "register_transformer", "blackbox"]),
+        (
+            lambda: make_pipeline(one_hot(sparse_output=False), PolynomialFeatures()),
+            "linear",
+            ["PolynomialFeatures", "column by column", "register_transformer", "blackbox"],
+        ),
         (lambda: make_pipeline(one_hot(), Normalizer()), "linear", ["Normalizer", "column by column", "blackbox"]),
-        (lambda: make_pipeline(one_hot(sparse_output=False), PCA(3), PolynomialFeatures()), "linear", ["PCA", "column by column"]),
-        (lambda: make_pipeline(one_hot(sparse_output=False), PCA(3)), "forest", ["PCA", "mix columns", "linear models and ReLU networks", "blackbox"]),
+        (
+            lambda: make_pipeline(one_hot(sparse_output=False), PCA(3), PolynomialFeatures()),
+            "linear",
+            ["PCA", "column by column"],
+        ),
+        (
+            lambda: make_pipeline(one_hot(sparse_output=False), PCA(3)),
+            "forest",
+            ["PCA", "mix columns", "linear models and ReLU networks", "blackbox"],
+        ),
         (lambda: make_pipeline(one_hot(sparse_output=False), PCA(3), MinMaxScaler(clip=True)), "linear", ["PCA"]),
         (lambda: on_numbers(PCA(1)), "linear", ["PCA", "column by column"]),
         (lambda: on_numbers(KNNImputer()), "linear", ["KNNImputer", "column by column"]),
         (lambda: on_numbers(Crossing()), "linear", ["Crossing", "column by column"]),
-        (lambda: on_numbers(FunctionTransformer(lambda x: x + x.sum(axis=1, keepdims=True), validate=True)), "linear", ["<lambda>", "may mix columns", "one-to-one", "blackbox"]),
+        (
+            lambda: on_numbers(FunctionTransformer(lambda x: x + x.sum(axis=1, keepdims=True), validate=True)),
+            "linear",
+            ["<lambda>", "may mix columns", "one-to-one", "blackbox"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_followed_is_refused(steps: Any, final: str, words: list[str]) -> None:
     with pytest.raises(ModelError) as refusal:
         read(fit(steps(), FINALS[final]))
@@ -506,7 +530,7 @@ class Rule(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def test_a_black_box_may_ask_for_columns_by_name() -> None:
-    oracle, classifier = read(Rule().fit(PEOPLE, ANSWERS), blackbox=True)
+    _, classifier = read(Rule().fit(PEOPLE, ANSWERS), blackbox=True)
     codes = random_codes(SCHEMA, 100)
     frame = SCHEMA.decode(codes)
     expected = ((frame["age"] > 40) & (frame["purpose"] == "home")).to_numpy()
@@ -514,9 +538,6 @@ def test_a_black_box_may_ask_for_columns_by_name() -> None:
 
 
 def test_texts_without_an_encoder_are_refused() -> None:
-    class Constant(LogisticRegression):  # type: ignore[misc]
-        pass
-
     fitted = LogisticRegression().fit(PEOPLE[["age"]].to_numpy(), ANSWERS)
     schema = Schema.infer(PEOPLE[["purpose"]])
     _, classifier = read(fitted, schema, None)
@@ -527,12 +548,24 @@ def test_texts_without_an_encoder_are_refused() -> None:
 @pytest.mark.parametrize(
     ("which", "expected"),
     [
-        ("b", [1]), (["c", "a"], [2, 0]), (1, [1]), (-1, [3]), ([0, -2], [0, 2]), (slice(1, 3), [1, 2]),
-        (slice("b", "c"), [1, 2]), (slice(None, "b"), [0, 1]), (slice("c", None), [2, 3]), (slice(-2, None), [2, 3]),
-        (slice(None), [0, 1, 2, 3]), ([True, False, False, True], [0, 3]), (np.array([False] * 4), []), ([], []),
-        (pd.Index(["d"]), [3]), (np.array([3, 1]), [3, 1]),
+        ("b", [1]),
+        (["c", "a"], [2, 0]),
+        (1, [1]),
+        (-1, [3]),
+        ([0, -2], [0, 2]),
+        (slice(1, 3), [1, 2]),
+        (slice("b", "c"), [1, 2]),
+        (slice(None, "b"), [0, 1]),
+        (slice("c", None), [2, 3]),
+        (slice(-2, None), [2, 3]),
+        (slice(None), [0, 1, 2, 3]),
+        ([True, False, False, True], [0, 3]),
+        (np.array([False] * 4), []),
+        ([], []),
+        (pd.Index(["d"]), [3]),
+        (np.array([3, 1]), [3, 1]),
     ],
-)  # fmt: skip
+)
 def test_column_positions(which: Any, expected: list[int]) -> None:
     class Fitted:
         feature_names_in_ = np.array(["a", "b", "c", "d"], dtype=object)

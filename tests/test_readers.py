@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import pickle
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -53,9 +56,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils.fixes import parse_version
 
 from armin.errors import ModelError, NotFittedError, ParameterError
-from armin.models import prepare_inputs, read_black_box, read_model, register_reader, supported_models
+from armin.models import TorchClassifier, prepare_inputs, read_black_box, read_model, register_reader, supported_models
 from armin.models.decide import AmongLinked, decide_by_score, lowest_accepted
 from armin.models.kinds import Above, Among, LinearModel, Model, ReluNetwork, TreeEnsemble
 
@@ -69,9 +73,16 @@ try:
 except ImportError:
     lightgbm = None
 
+try:
+    import catboost
+except ImportError:
+    catboost = None
+
 needs_xgboost = pytest.mark.skipif(xgboost is None, reason="xgboost is an optional extra")
 
 needs_lightgbm = pytest.mark.skipif(lightgbm is None, reason="lightgbm is an optional extra")
+
+needs_catboost = pytest.mark.skipif(catboost is None, reason="catboost is an optional extra")
 
 Array = NDArray[Any]
 
@@ -193,6 +204,22 @@ LIGHTGBM: dict[str, tuple[str, Callable[[], Any]]] = {
 }
 
 
+CATBOOST: dict[str, tuple[str, Callable[[], Any]]] = {
+    "cat": ("words nan", lambda: cat()),
+    "cat without nan": ("binary", lambda: cat()),
+    "cat largest": ("binary nan", lambda: cat(nan_mode="Max", boost_from_average=True)),
+    "cat lossguide": ("binary nan", lambda: cat(grow_policy="Lossguide")),
+    "cat cross entropy": ("binary nan", lambda: cat(loss_function="CrossEntropy")),
+    "cat multi": ("multi nan", lambda: cat()),
+    "cat depthwise multi": ("multi nan", lambda: cat(grow_policy="Depthwise", iterations=4)),
+}
+
+
+def cat(**params: Any) -> Any:
+    quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    return catboost.CatBoostClassifier(**{"iterations": 7, "depth": 3, "learning_rate": 0.5, **quiet, **params})
+
+
 def stump() -> Any:
     return DecisionTreeClassifier(max_depth=2, random_state=0)
 
@@ -268,13 +295,15 @@ META_OF_OTHERS: dict[str, tuple[str, Callable[[], Any]]] = {
     "threshold on lgbm": ("words nan", lambda: FixedThresholdClassifier(lgbm(n_estimators=5), threshold=0.6)),
     "calibrated lgbm": ("words nan", lambda: CalibratedClassifierCV(lgbm(n_estimators=5), ensemble=False, cv=3)),
     "threshold on xgb": ("binary nan", lambda: FixedThresholdClassifier(xgb(n_estimators=5), threshold=0.3)),
+    "threshold on cat": ("words nan", lambda: FixedThresholdClassifier(cat(iterations=4), threshold=0.4)),
     "calibrated xgb": (
         "binary nan",
         lambda: CalibratedClassifierCV(xgb(n_estimators=5), method="isotonic", ensemble=False, cv=3),
     ),
 }
 
-ALL = {**LINEAR, **TREES, **XGBOOST, **LIGHTGBM, **META, **META_OF_OTHERS}
+ALL = {**LINEAR, **TREES, **XGBOOST, **LIGHTGBM, **CATBOOST, **META, **META_OF_OTHERS}
+NEEDS = {"xgb": needs_xgboost, "lgbm": needs_lightgbm, "cat": needs_catboost}
 INEXACT = ("calibrated svc",)  # a sum of support vectors, in another order
 
 
@@ -284,10 +313,7 @@ def lgbm(**params: Any) -> Any:
 
 
 def each(names: Iterable[str]) -> list[Any]:
-    return [
-        pytest.param(name, marks=[needs_xgboost] * ("xgb" in name) + [needs_lightgbm] * ("lgbm" in name))
-        for name in names
-    ]
+    return [pytest.param(n, marks=[mark for word, mark in NEEDS.items() if word in n.split()]) for n in names]
 
 
 def ask(model: Model, estimator: Any, rows: Array) -> Array:
@@ -304,7 +330,7 @@ def fitted(name: str) -> Any:
 
 def said(estimator: Any, X: Array, desired: list[Any], threshold: float | None) -> Array:
     if threshold is None:
-        return np.isin(estimator.predict(X), desired)
+        return np.isin(np.asarray(estimator.predict(X)).ravel(), desired)
     columns = [list(estimator.classes_).index(label) for label in desired]
     return np.asarray(estimator.predict_proba(X)[:, columns].sum(axis=1) >= threshold)
 
@@ -422,7 +448,7 @@ def test_threshold_on_one_of_three_classes_of_a_forest(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", each([*TREES, *XGBOOST, *LIGHTGBM, *(m for m in META if m[:3] in ("bag", "vot", "ada"))])
+    "name", each([*TREES, *XGBOOST, *LIGHTGBM, *CATBOOST, *(m for m in META if m[:3] in ("bag", "vot", "ada"))])
 )
 def test_outputs_of_trees_are_those_of_the_library_bit_for_bit(name: str) -> None:
     estimator = fitted(name)
@@ -430,6 +456,8 @@ def test_outputs_of_trees_are_those_of_the_library_bit_for_bit(name: str) -> Non
     rows = rows_for(name, model)
     if hasattr(estimator, "get_booster"):
         theirs = estimator.predict(rows, output_margin=True)
+    elif hasattr(estimator, "tree_count_"):
+        theirs = estimator.predict(rows, prediction_type="RawFormulaVal")
     elif hasattr(estimator, "booster_"):
         theirs = estimator.predict(rows, raw_score=True)
         if estimator.boosting_type == "rf":  # predict and predict_proba take the mean, raw_score the sum
@@ -803,15 +831,53 @@ def test_subclasses_are_read_unless_they_decide_by_themselves() -> None:
 
 
 def test_every_supported_class_is_in_this_file() -> None:
-    here = [n for n in ALL if n != "logistic ovr" and (xgboost or "xgb" not in n) and (lightgbm or "lgbm" not in n)]
-    tested = {type(fitted(name)).__name__ for name in here}
-    named = {name for library, name, _ in supported_models() if library in ("sklearn", "xgboost", "lightgbm")}
-    elsewhere = {"SVC", "FrozenEstimator", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
-    if xgboost is None:
-        elsewhere |= {"XGBClassifier", "XGBRFClassifier"}
-    if lightgbm is None:
-        elsewhere |= {"LGBMClassifier"}
-    assert named - tested == elsewhere
+    missing = {"xgb": xgboost is None, "lgbm": lightgbm is None, "cat": catboost is None}
+    if any(missing.values()):
+        pytest.skip("some of the libraries are not installed")
+    tested = {type(fitted(name)).__name__ for name in ALL if name != "logistic ovr"}
+    named = {
+        name for library, name, _ in supported_models() if library in ("sklearn", "xgboost", "lightgbm", "catboost")
+    }
+    assert named - tested == {"SVC", "FrozenEstimator", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
+
+
+def test_a_model_that_was_fitted_before_its_calibration() -> None:
+    frozen = pytest.importorskip("sklearn.frozen")
+    X, y = data("words")
+    forest = frozen.FrozenEstimator(RandomForestClassifier(5, max_depth=3, random_state=0).fit(X[:70], y[:70]))
+    score = frozen.FrozenEstimator(LinearSVC().fit(X[:70], y[:70]))
+    methods = ["sigmoid", "isotonic"] + ["temperature"] * (parse_version(sklearn.__version__) >= parse_version("1.8"))
+    for inner, method in itertools.product((forest, score), methods):
+        outer = CalibratedClassifierCV(inner, method=method).fit(X[70:], y[70:])
+        for label in outer.classes_:
+            np.testing.assert_array_equal(ask(read_model(outer, label), outer, X), outer.predict(X) == label)
+            half = read_model(outer, label, threshold=0.6)
+            share = outer.predict_proba(X)[:, list(outer.classes_).index(label)]
+            np.testing.assert_array_equal(half.accepts(X), share >= 0.6)
+
+
+def test_halving_search() -> None:
+    from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+    from sklearn.model_selection import HalvingGridSearchCV
+
+    X, y = data("words")
+    search = HalvingGridSearchCV(stump(), {"max_depth": [1, 3]}, cv=2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(read_model(search, "yes").accepts(X), search.predict(X) == "yes")
+
+
+@pytest.mark.parametrize("name", ["linear", "network"])
+def test_models_in_single_precision_agree_away_from_the_boundary(name: str) -> None:
+    X, y = data("binary")
+    maker = (
+        LogisticRegression() if name == "linear" else MLPClassifier((5,), solver="lbfgs", max_iter=50, random_state=0)
+    )
+    estimator = quiet_fit(maker, X.astype(np.float32), y)
+    rows = np.random.default_rng(0).normal(size=(2000, 4)).astype(np.float32)
+    model = read_model(estimator, 1)
+    said_yes = estimator.predict(rows) == 1
+    away = np.abs(estimator.predict_proba(rows)[:, 1] - 0.5) > 1e-5
+    np.testing.assert_array_equal(model.accepts(rows.astype(np.float64))[away], said_yes[away])
+    assert away.mean() > 0.99
 
 
 # --- refusals
@@ -880,6 +946,126 @@ def test_refused_of_xgboost_when_not_fitted_or_with_vector_leaves() -> None:
         read_model(vector, 1)
 
 
+@needs_lightgbm
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"objective": lambda y, p: (p - y, np.ones_like(p))}, "has a function"),
+        ({"linear_tree": True}, "linear_tree=False"),
+        ({"pred_early_stop": True}, "pred_early_stop=True"),
+    ],
+)
+def test_refused_of_lightgbm(params: dict[str, Any], message: str) -> None:
+    X, y = data("binary")
+    with pytest.raises(ModelError, match=message):
+        read_model(lgbm(**params).fit(X, y), 1)
+
+
+@needs_lightgbm
+def test_a_bare_booster_is_refused_with_advice() -> None:
+    X, y = data("binary")
+    with pytest.raises(ModelError, match="LGBMClassifier"):
+        read_model(lgbm().fit(X, y).booster_, 1)
+
+
+@needs_lightgbm
+def test_trees_after_the_best_iteration_of_lightgbm_do_not_count() -> None:
+    X, y = data("words nan")
+    booster = lgbm(n_estimators=60, learning_rate=0.9)
+    booster.fit(X[:90], y[:90], eval_set=[(X[90:], y[90:])], callbacks=[lightgbm.early_stopping(3, verbose=False)])
+    model = read_model(booster, "yes")
+    assert isinstance(model, TreeEnsemble)
+    assert model.n_trees == booster.best_iteration_ < 60
+    np.testing.assert_array_equal(ask(model, booster, X), booster.predict(X) == "yes")
+
+
+@needs_lightgbm
+def test_whole_numbers_that_lightgbm_rounds_to_single_precision() -> None:
+    X = np.arange(2**24 - 60, 2**24 + 60)[:, None]
+    y = np.arange(120) % 5 < 2
+    booster = lgbm(min_child_samples=1, min_data_in_bin=1).fit(X.astype(float), y)
+    for rows in (X, X.astype(float), X.astype(np.float32)):
+        inputs = prepare_inputs(booster)(rows)
+        np.testing.assert_array_equal(
+            read_model(booster, True).outputs(inputs)[:, 0], booster.predict(rows, raw_score=True)
+        )
+
+
+@needs_catboost
+def test_refused_of_catboost() -> None:
+    rng = np.random.default_rng(0)
+    words = rng.choice(list("abcdefgh"), 200)
+    table = np.array([[w, float(x)] for w, x in zip(words, rng.normal(size=200), strict=True)], dtype=object)
+    y = np.isin(words, ["a", "d", "e"]).astype(int)
+    with pytest.raises(ModelError, match="CTR"):
+        read_model(cat(cat_features=[0], one_hot_max_size=2).fit(table, y), 1)
+    scaled = cat().fit(table[:, 1:].astype(float), y)
+    scaled.set_scale_and_bias(2.0, 0.0)
+    with pytest.raises(ModelError, match="scale 2"):
+        read_model(scaled, 1)
+
+
+@needs_catboost
+def test_probability_threshold_of_catboost() -> None:
+    X, y = data("binary nan")
+    booster = cat().fit(X, y)
+    booster.set_probability_threshold(0.8)
+    np.testing.assert_array_equal(read_model(booster, 1).accepts(X), booster.predict(X) == 1)
+
+
+def torch_modules(nn: Any) -> dict[str, tuple[Any, list[Any]]]:
+    deep = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.5), nn.Linear(6, 3), nn.ReLU())
+    return {
+        "deep": (nn.Sequential(nn.Flatten(), deep, nn.Linear(3, 1)), ["no", "yes"]),
+        "linked": (nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 1), nn.Sigmoid()), [0, 1]),
+        "linear": (nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 5), nn.Identity(), nn.Linear(5, 1)), [0, 1]),
+        "two outputs": (nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2)), [0, 1]),
+        "three outputs": (nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3), nn.Softmax(dim=1)), [0, 1, 2]),
+        "double": (nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 1)).double(), [0, 1]),
+        "relu at the end": (nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 1), nn.ReLU()), [0, 1]),
+    }
+
+
+def test_networks_of_torch() -> None:
+    torch = pytest.importorskip("torch", reason="torch is an optional extra")
+    torch.manual_seed(0)
+    rows = np.random.default_rng(0).normal(size=(1500, 4)) * 3
+    for module, classes in torch_modules(torch.nn).values():
+        network = TorchClassifier(module, classes, threshold=0.55)
+        assert network.n_features_in_ == 4
+        for label in classes:
+            np.testing.assert_array_equal(
+                ask(read_model(network, label), network, rows), network.predict(rows) == label
+            )
+        if len(classes) == 2:
+            share = network.predict_proba(rows)[:, 1]
+            at = float(np.sort(share[(share > 0) & (share < 1)])[700 % (share > 0).sum()])
+            model = read_model(network, classes[1], threshold=at)
+            away = np.abs(share - at) > 1e-6
+            np.testing.assert_array_equal(ask(model, network, rows)[away], (share >= at)[away])
+        assert module.training  # asked in eval mode, and left as it was
+    with pytest.raises(ModelError, match="Tanh"):
+        read_model(TorchClassifier(torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Tanh()), [0, 1]), 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: CalibratedClassifierCV(LinearSVC(), cv=2), "averages 2 classifiers"),
+        (lambda: BaggingClassifier(LogisticRegression(), 2), "has a LogisticRegression"),
+        (lambda: AdaBoostClassifier(LogisticRegression(), n_estimators=2), "has a LogisticRegression"),
+        (lambda: VotingClassifier([("a", stump())]), "voting='soft'"),
+        (lambda: VotingClassifier([("a", RandomForestClassifier(2))], voting="soft"), "has a RandomForestClassifier"),
+        (lambda: FixedThresholdClassifier(KNeighborsClassifier(), threshold=0.3), "cannot read a sklearn.KNeighbors"),
+        (lambda: GridSearchCV(stump(), {"max_depth": [2]}, cv=2, scoring="accuracy", refit=False), "refit=True"),
+    ],
+)
+def test_refused_around_others(make: Callable[[], Any], message: str) -> None:
+    X, y = data("binary")
+    with pytest.raises((ModelError, NotFittedError), match=message):
+        read_model(quiet_fit(make(), X, y), 1)
+
+
 def test_desired_must_be_some_of_the_labels() -> None:
     logistic = fitted("logistic")
     with pytest.raises(ParameterError, match=r"among the labels \['no', 'yes'\] of LogisticRegression. Got 'maybe'"):
@@ -915,3 +1101,9 @@ def test_kinds_are_the_ones_announced() -> None:
         model = read_model(estimator, "yes" if "yes" in estimator.classes_ else 1)
         assert type(model) is kinds[announced[type(estimator).__name__]]
     assert isinstance(read_model(fitted("forest"), 1).decision, Among)
+
+
+def test_the_page_on_models_says_what_the_registries_say() -> None:
+    script = Path(__file__).resolve().parents[1] / "docs" / "build.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.errors import AuditError
+from armin.errors import AuditError, DataError
 from armin.schema import Feature, Schema
 
 __all__ = ["check_action"]
@@ -38,6 +38,10 @@ def check_action(
     AuditError
         With the feature, the rule and the values.
     """
+    given = np.flatnonzero(~np.isnan(row))
+    wrong = given[(before[:, given] != row[given]).any(axis=0)]
+    if wrong.size:
+        raise AuditError(f"The value of {schema.names[wrong[0]]!r} was given, but a candidate has another one.")
     # a blank that stays blank is no change
     same = (before == after) | (np.isnan(before) & np.isnan(after))
     changed = [i for i in range(len(schema)) if not same[:, i].all()]
@@ -49,6 +53,8 @@ def check_action(
         if feature.name in locked:
             raise AuditError(f"{feature.name!r} is locked, but the action changes it.")
         _check_feature(feature, before[:, i], after[:, i])
+        if not math.isnan(row[i]) and np.unique(after[:, i]).size > 1:
+            raise AuditError(f"{feature.name!r} was given, so it must become one value, not several.")
         if math.isnan(row[i]) and feature.blank_mode == "freeze":
             raise AuditError(f"The blank {feature.name!r} is frozen, but the action changes it.")
 
@@ -67,6 +73,9 @@ def _check_feature(feature: Feature, before: NDArray[np.float64], after: NDArray
         raise AuditError(f"{feature.name!r} may only decrease, but the action raises it by {moved.max():g}.")
     for code in np.unique(after):
         # a round trip through the user's value: legal kind, bounds, category
-        value = feature.value(float(code))
-        if feature.code(value) != code:
+        try:
+            back = feature.code(feature.value(float(code)))
+        except (DataError, LookupError, OverflowError) as error:
+            raise AuditError(f"{feature.name!r} cannot hold {code:g}: {error}") from None
+        if back != code:
             raise AuditError(f"{feature.name!r} cannot hold {code:g} exactly.")

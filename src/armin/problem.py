@@ -112,6 +112,7 @@ class Problem:
     aggregate : "sum" or "max" of the chosen options' costs
     rules : pairs of options that exclude each other
     forbidden : choices that are ruled out one by one
+    forbidden_sets : sets of features (their positions in ``options``): a choice that changes exactly these is ruled out
     """
 
     candidates: FloatArray
@@ -123,6 +124,7 @@ class Problem:
     aggregate: Literal["sum", "max"] = "sum"
     rules: tuple[PairRule, ...] = ()
     forbidden: frozenset[Choice] = frozenset()
+    forbidden_sets: frozenset[frozenset[int]] = frozenset()
 
     def __post_init__(self) -> None:
         n = self.candidates.shape[0]
@@ -220,7 +222,8 @@ class Problem:
 
     def allows(self, choice: Choice) -> bool:
         """Whether ``choice`` respects the limit, the rules and the list of forbidden choices."""
-        if sum(1 for j in choice if j) > self.limit or choice in self.forbidden:
+        changed = frozenset(d for d, j in enumerate(choice) if j)
+        if len(changed) > self.limit or choice in self.forbidden or changed in self.forbidden_sets:
             return False
         return all(rule.allowed[choice[rule.first], choice[rule.second]] for rule in self.rules)
 
@@ -239,6 +242,11 @@ class Problem:
     def excluding(self, choice: Choice) -> Problem:
         """The same problem without ``choice``."""
         return replace(self, forbidden=self.forbidden | {choice})
+
+    def without_set(self, choice: Choice) -> Problem:
+        """The same problem without any choice that changes exactly the features that ``choice`` changes."""
+        changed = frozenset(d for d, j in enumerate(choice) if j)
+        return replace(self, forbidden_sets=self.forbidden_sets | {changed})
 
     def among(self, which: NDArray[np.intp] | Sequence[int], required: float) -> Problem:
         """The problem on some of the candidates; the costs stay those of all of them."""

@@ -19,6 +19,7 @@ from armin.report.plot import plot_path, plot_recourse
 from armin.report.text import path_text, recourse_text
 from armin.report.words import change_sentence, headline
 from armin.schema import Feature, Value
+from armin.schema.cast import decode_column
 
 __all__ = ["Change", "Failure", "Outcome", "Recourse", "RecoursePath", "Recourses", "Validity"]
 
@@ -50,6 +51,8 @@ class Change:
     @property
     def direction(self) -> Literal["up", "down", "to"]:
         """Which way the value goes; "to" where up and down mean nothing or are not known."""
+        if self.feature.kind == "binary" and self.mode != "shift":
+            return "to"
         if self.mode == "reach":
             return {"increase": "up", "decrease": "down"}.get(self.feature.direction, "to")  # type: ignore[return-value]
         if self.amount is None:
@@ -211,8 +214,7 @@ class Recourse:
             codes = feature.codes(rows[feature.name])
             target = change.amount if change.mode == "shift" else feature.code(change.after)
             new = outcome(feature, change.mode, codes, float(target or 0.0))
-            values = pd.Series([feature.value(float(code)) for code in new], index=rows.index)
-            after[feature.name] = values.astype(rows[feature.name].dtype)
+            after[feature.name] = decode_column(feature, new, rows[feature.name].dtype).set_axis(rows.index)
         return after
 
     def to_dict(self) -> dict[str, Any]:

@@ -140,6 +140,20 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         }
         return self._answer(case, solution, accepted, sample, fresh, self._stated, locked, steps)
 
+    def problem(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Problem:
+        """The optimisation problem behind a row, as plain data for :func:`armin.solve`.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+
+        Returns
+        -------
+        Problem
+        """
+        codes = self._one_row(row, locked)
+        return self._case(codes, self._samples(codes)[0], locked).problem
+
     def explain_many(
         self, frame: pd.DataFrame, *, locked: Collection[str] = (), n_jobs: int | None = None, progress: bool = False
     ) -> Recourses:

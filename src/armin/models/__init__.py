@@ -6,6 +6,7 @@ from armin.models.decide import Target
 from armin.models.from_torch import TorchClassifier
 from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork, TreeEnsemble
 from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
+from armin.models.tracing import register_transformer, traceable_transformers
 
 __all__ = [
     "Above",
@@ -23,5 +24,7 @@ __all__ = [
     "read_black_box",
     "read_model",
     "register_reader",
+    "register_transformer",
     "supported_models",
+    "traceable_transformers",
 ]

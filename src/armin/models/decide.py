@@ -30,6 +30,7 @@ __all__ = ["AmongLinked", "Around", "Given", "Target", "Verdict", "decide_by_sco
 Precision = Literal["float32", "float64"]
 Judge = Callable[[NDArray[np.floating]], BoolArray]
 
+_MOST = 1e30  # larger scores overflow in the maps around them, and do not occur
 _POINTS = 64  # scores asked about at once while the flip is being located
 
 
@@ -127,6 +128,7 @@ class Verdict:
         """Which rows get the desired answer."""
         chosen, estimator = list(self.target.accepted), self.estimator
         if self.target.around is not None:
+            inputs = np.clip(inputs, -_MOST, _MOST)
             estimator = self.target.around.put(Given(estimator, self.target.classes))
         if self.target.threshold is None:
             answers = np.asarray(estimator.predict(inputs)).ravel()
@@ -181,6 +183,8 @@ def find_target(estimator: Any, desired: Any, threshold: float | None = None) ->
             "ARMIN needs a classifier that knows its labels. Got a bare Booster. Fit the library's own classifier "
             "instead (XGBClassifier, LGBMClassifier), or load the model into one."
         )
+    if classes is None and getattr(estimator, "refit", True) is False:
+        raise ModelError(f"This {name} keeps no fitted classifier. Fit it with refit=True, or pass the classifier.")
     if classes is None:
         raise ModelError(
             f"ARMIN needs a classifier, an estimator with 'classes_'. Got {name}. "

@@ -108,33 +108,31 @@ def prepare_inner(estimator: Any) -> Prepare:
 
 def inner_of(estimator: Any) -> Any:
     """The fitted classifier inside another one."""
-    if hasattr(estimator, "calibrated_classifiers_"):
+    if "calibrated_classifiers_" in vars(estimator):
         return estimator.calibrated_classifiers_[0].estimator
-    for name in ("best_estimator_", "estimator_", "estimator"):
-        if hasattr(estimator, name):
-            return getattr(estimator, name)
-    raise ModelError(
-        f"This {type(estimator).__name__} keeps no fitted classifier. Fit it with refit=True, or pass the classifier."
-    )
+    return getattr(estimator, _place_of_inner(estimator))
 
 
 def with_inner(estimator: Any, inner: Any) -> Any:
     """``estimator``, a copy that may be changed, around another classifier."""
     vars(estimator).pop("feature_names_in_", None)
-    if hasattr(estimator, "calibrated_classifiers_"):
-        calibrated = [copy.copy(each) for each in estimator.calibrated_classifiers_]
-        if len(calibrated) > 1:
-            raise ModelError(
-                f"A CalibratedClassifierCV is read when it maps the score of one classifier. This one averages "
-                f"{len(calibrated)}, each with a pipeline of its own. Fit it with ensemble=False, or use "
-                "method='blackbox'."
-            )
-        calibrated[0].estimator = inner
-        estimator.calibrated_classifiers_ = calibrated
+    if "calibrated_classifiers_" not in vars(estimator):
+        setattr(estimator, _place_of_inner(estimator), inner)
         return estimator
-    name = next(n for n in ("best_estimator_", "estimator_", "estimator") if hasattr(estimator, n))
-    setattr(estimator, name, inner)
+    calibrated = [copy.copy(each) for each in estimator.calibrated_classifiers_]
+    if len(calibrated) > 1:
+        raise ModelError(
+            f"A CalibratedClassifierCV is read when it maps the score of one classifier. This one averages "
+            f"{len(calibrated)}, each with a pipeline of its own. Fit it with ensemble=False, or use method='blackbox'."
+        )
+    calibrated[0].estimator = inner
+    estimator.calibrated_classifiers_ = calibrated
     return estimator
+
+
+def _place_of_inner(estimator: Any) -> str:
+    # not hasattr: a FrozenEstimator has all attributes of the classifier inside
+    return next(name for name in ("best_estimator_", "estimator_", "estimator") if name in vars(estimator))
 
 
 def read_bagging(estimator: Any, target: Target) -> TreeEnsemble:

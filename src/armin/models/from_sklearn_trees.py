@@ -97,7 +97,8 @@ class _OneShare:
     column: int
 
     def predict_proba(self, scores: NDArray[np.floating]) -> NDArray[np.floating]:
-        both = np.concatenate([1.0 - scores, scores], axis=1)
+        shares = np.clip(scores, 0.0, 1.0)
+        both = np.concatenate([1.0 - shares, shares], axis=1)
         return both if self.column == 1 else both[:, ::-1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from armin.report.words import path_end, percent, validity_sentence
+from armin.report.words import figure, path_end, percent, proof_sentence, validity_sentence
 
 __all__ = ["path_html", "recourse_html"]
 
@@ -23,13 +23,14 @@ def recourse_html(summary: dict[str, Any]) -> str:
     if summary["changes"]:
         items = "".join(f"<li>{escape(change['sentence'])}</li>" for change in summary["changes"])
         parts.append(f'<ol style="margin:.5rem 0">{items}</ol>')
-        parts.append(f"<div>Cost {summary['cost']['value']:.3g} ({escape(summary['cost']['name'])})</div>")
+        parts.append(f"<div>Cost {figure(summary['cost']['value'])} ({escape(summary['cost']['name'])})</div>")
     sure = validity_sentence(summary)
     if sure:
         parts.append(f"<div>{escape(sure)}</div>")
     if summary["blanks"]:
         names = ", ".join(escape(blank["label"]) for blank in summary["blanks"])
         parts.append(f"<div>Not given: {names}</div>")
+    parts.append(f"<div>Proof: {escape(proof_sentence(summary))}</div>")
     parts += [f"<div><em>{escape(note)}</em></div>" for note in summary["notes"]]
     parts.append("</div>")
     return "".join(parts)
@@ -39,7 +40,7 @@ def path_html(points: list[dict[str, Any]], end: str) -> str:
     """A cost-confidence path as a table; ``end`` is the status that ended it."""
     rows = "".join(
         f"<tr><td style='text-align:right'>{percent(p['confidence'])}</td>"
-        f"<td style='text-align:right'>{p['cost']:.3g}</td>"
+        f"<td style='text-align:right'>{figure(p['cost'])}</td>"
         f"<td style='text-align:left'>{escape('; '.join(p['short']) or 'nothing to change')}</td></tr>"
         for p in points
     )

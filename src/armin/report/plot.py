@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from armin.errors import MissingDependencyError
-from armin.report.words import percent
+from armin.report.words import at_least
 
 __all__ = ["INK", "plot_path", "plot_recourse"]
 
@@ -36,7 +36,7 @@ def plot_path(points: list[dict[str, Any]], marked: float | None = None, ax: Any
         else:
             ax.axvline(marked, color=INK["grey"], linestyle=":", linewidth=1.5)
         # the curve rises, so the room below it on the right is free
-        ax.annotate(f"asked for {percent(marked)}", (marked, 0.0), xycoords=("data", "axes fraction"), xytext=(4, 5),
+        ax.annotate(f"asked for {at_least(marked)}", (marked, 0.0), xycoords=("data", "axes fraction"), xytext=(4, 5),
                     textcoords="offset points", color=INK["grey"])  # fmt: skip
     ax.set_xlim(0, 1.02)
     ax.set_ylim(bottom=0)
@@ -51,11 +51,17 @@ def plot_recourse(summary: dict[str, Any], ax: Any = None) -> Any:
     """Draw what each change costs; returns the matplotlib Axes."""
     changes = summary["changes"]
     ax = _axes(ax, (7.0, 1.2 + 0.5 * max(1, len(changes))))
-    labels = [change["sentence"].rstrip(".") for change in changes][::-1]
-    bars = ax.barh(labels, [change["cost"] for change in changes][::-1], color=INK["main"], height=0.6)
+    places = range(len(changes))
+    bars = ax.barh(places, [change["cost"] for change in changes][::-1], color=INK["main"], height=0.6)
+    ax.set_yticks(places, [_literal(change["sentence"].rstrip(".")) for change in changes][::-1])
     ax.bar_label(bars, fmt="%.2g", padding=4)
-    ax.set_title(summary["headline"], loc="left", fontsize=10, wrap=True)
+    ax.set_title(_literal(summary["headline"]), loc="left", fontsize=10, wrap=True)
     ax.set_xlabel("cost of the change")
     ax.margins(x=0.12)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _literal(text: str) -> str:
+    """A text in which "$" is a dollar, not the start of a formula."""
+    return text.replace("$", r"\$")

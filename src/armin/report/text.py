@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from armin.report.words import path_end, percent, validity_sentence
+from armin.report.words import figure, path_end, percent, proof_sentence, validity_sentence
 
 __all__ = ["path_text", "recourse_text"]
 
@@ -23,31 +23,17 @@ def recourse_text(summary: dict[str, Any]) -> str:
     if summary["blanks"]:
         names = ", ".join(blank["label"] for blank in summary["blanks"])
         lines.append(f"Not given: {names}.")
-    lines.append(f"Proof: {_proof(summary)}")
+    lines.append(f"Proof: {proof_sentence(summary)}")
     lines += [f"Note: {note}" for note in summary["notes"]]
     return "\n".join(lines)
 
 
 def _cost(summary: dict[str, Any]) -> str:
     cost = summary["cost"]
-    text = f"{cost['value']:.3g} ({cost['name']})"
+    text = f"{figure(cost['value'])} ({cost['name']})"
     if cost["min"] != cost["max"]:
-        text += f"; from {cost['min']:.3g} to {cost['max']:.3g}, depending on the blanks"
+        text += f"; from {figure(cost['min'])} to {figure(cost['max'])}, depending on the blanks"
     return text + "."
-
-
-def _proof(summary: dict[str, Any]) -> str:
-    proof = summary["proof"]
-    seconds = f"{proof['seconds'] * 1000:.0f} ms" if proof["seconds"] < 1 else f"{proof['seconds']:.1f} s"
-    if summary["status"] == "optimal":
-        what = "cheapest, proved"
-    elif summary["status"] == "infeasible":
-        what = "no action works, proved"
-    elif summary["status"] == "feasible":
-        what = f"not proved cheapest; nothing costs less than {proof['bound']:.3g}"
-    else:
-        what = f"undecided; nothing costs less than {proof['bound']:.3g}"
-    return f"{what} ({proof['solver']}, {seconds})."
 
 
 def path_text(points: list[dict[str, Any]], end: str, width: int = 40) -> str:
@@ -57,6 +43,6 @@ def path_text(points: list[dict[str, Any]], end: str, width: int = 40) -> str:
     for point in points:
         bar = "█" * max(1, round(width * point["cost"] / most)) if point["cost"] > 0 else "·"
         what = "; ".join(point["short"]) or "nothing to change"
-        lines.append(f"{percent(point['confidence']):>10}  {point['cost']:<7.3g} {bar} {what}")
+        lines.append(f"{percent(point['confidence']):>10}  {figure(point['cost']):<7} {bar} {what}")
     last = path_end(points, end)
     return "\n".join([*lines, last] if last else lines)

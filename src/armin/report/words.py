@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-__all__ = ["change_sentence", "headline", "path_end", "percent", "validity_sentence"]
+__all__ = [
+    "at_least", "change_sentence", "figure", "headline", "path_end", "percent", "proof_sentence", "validity_sentence",
+]  # fmt: skip
 
 
 def percent(share: float) -> str:
@@ -18,10 +21,30 @@ def percent(share: float) -> str:
     text = f"{share * 100:.0f}"
     if text not in ("0", "100"):
         return f"{text} %"
-    digits = 1
-    while digits < 6 and float(f"{share * 100:.{digits}f}") in (0.0, 100.0):
-        digits += 1
-    return f"{share * 100:.{digits}f} %"
+    for digits in range(1, 7):
+        text = f"{share * 100:.{digits}f}"
+        if float(text) not in (0.0, 100.0):
+            return f"{text} %"
+    return "under 0.000001 %" if share < 0.5 else "over 99.999999 %"
+
+
+def at_least(share: float) -> str:
+    """A share that is promised: rounded down, to a tenth of a percent.
+
+    >>> at_least(0.75), at_least(0.975), at_least(0.79999)
+    ('75 %', '97.5 %', '79.9 %')
+    """
+    tenths = math.floor(share * 1000 + 1e-6)
+    return f"{tenths / 10:.1f} %" if tenths % 10 else f"{tenths // 10} %"
+
+
+def figure(number: float) -> str:
+    """A cost with three digits or more, never in powers of ten if it is large.
+
+    >>> figure(0.123456), figure(12500.0), figure(3)
+    ('0.123', '12,500', '3')
+    """
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
 
 
 def change_sentence(change: dict[str, Any]) -> str:
@@ -54,7 +77,7 @@ def headline(summary: dict[str, Any]) -> str:
         if not summary["blanks"]:
             return f"Nothing needs to change: the decision is already {wanted}."
         share = percent(summary["validity"]["share"])
-        return f"Nothing needs to change: {share} of the plausible people behind this row are already {wanted}."
+        return f"Nothing needs to change: for {share} of the ways to fill the blanks the decision is already {wanted}."
     if outcome == "no_recourse":
         return f"No allowed action leads to {wanted}{sure}. This is proved, not guessed."
     if outcome == "out_of_time":
@@ -75,7 +98,7 @@ def _sure(summary: dict[str, Any]) -> str:
         return " if the blanks are as guessed"
     if asked == 1.0:
         return " for every completion drawn"
-    return f" with at least {percent(asked)} confidence"
+    return f" with at least {at_least(asked)} confidence"
 
 
 def validity_sentence(summary: dict[str, Any]) -> str | None:
@@ -85,7 +108,7 @@ def validity_sentence(summary: dict[str, Any]) -> str | None:
     accepted, of = summary["validity"]["accepted"], summary["validity"]["of"]
     if not summary["blanks"]:
         return "Checked with the model itself: it accepts this row after the changes." if summary["changes"] else None
-    ways = "the one way" if of == 1 else f"{accepted:,g} of the {of:,g} ways"
+    ways = "the one way" if of == 1 else f"{_count(accepted)} of the {_count(of)} ways"
     text = f"Works for {ways} to fill the blanks that {'was' if of == 1 else 'were'} optimised over"
     fresh = summary["fresh"]
     if fresh is None:
@@ -95,6 +118,24 @@ def validity_sentence(summary: dict[str, Any]) -> str | None:
         f"{text}, and for {percent(fresh['share'])} of {fresh['of']:,.0f} fresh ones "
         f"({percent(fresh['level'])} interval {percent(low)} to {percent(high)})."
     )
+
+
+def _count(weight: float) -> str:
+    return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.1f}"
+
+
+def proof_sentence(summary: dict[str, Any]) -> str:
+    """What is proved, by which solver, in what time."""
+    proof = summary["proof"]
+    seconds = f"{proof['seconds'] * 1000:.0f} ms" if proof["seconds"] < 1 else f"{proof['seconds']:.1f} s"
+    bound = f"; nothing costs less than {figure(proof['bound'])}" if proof["bound"] else ""
+    what = {
+        "optimal": "cheapest, proved",
+        "infeasible": "no action works, proved",
+        "feasible": f"not proved cheapest{bound}",
+        "unknown": f"undecided{bound}",
+    }[summary["status"]]
+    return f"{what} ({proof['solver']}, {seconds})."
 
 
 def path_end(points: list[dict[str, Any]], end: str) -> str | None:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from armin.errors import SchemaError
-from armin.schema.values import Value, is_blank, plain_number
+from armin.schema.values import Value, interval, is_blank, plain_number
 
 if TYPE_CHECKING:
     from armin.schema.feature import Feature
@@ -65,15 +65,14 @@ def _check_number(feature: Feature) -> None:
         raise SchemaError(f"{name!r} is {feature.kind} and needs finite bounds. Got ({low}, {high}).")
     if low > high or (low == high and feature.actionable):
         raise SchemaError(
-            f"The bounds of {name!r} must satisfy lower < upper. Got ({plain_number(low)}, {plain_number(high)}). "
+            f"The bounds of {name!r} must satisfy lower < upper. Got {interval(low, high)}. "
             "A column that is constant can only be listed as immutable."
         )
     if feature.step is not None and not (_finite(feature.step) and feature.step > 0):
         raise SchemaError(f"The step of {name!r} must be a positive number. Got {feature.step!r}.")
     if feature.step is not None and feature.actionable and feature.step > high - low:
         raise SchemaError(
-            f"The step of {name!r} must fit between its bounds {plain_number(low)} and {plain_number(high)}. "
-            f"Got {plain_number(feature.step)}."
+            f"The step of {name!r} must fit between its bounds {interval(low, high)}. Got {plain_number(feature.step)}."
         )
     if feature.kind == "integer":
         for what, number in (("bounds", low), ("bounds", high), ("step", feature.step)):

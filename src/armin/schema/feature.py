@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from armin.errors import DataError
 from armin.schema.checks import check_feature, short_list
-from armin.schema.values import Value, as_number, is_blank, plain_number, scalar
+from armin.schema.values import Value, as_number, interval, is_blank, plain_number, scalar
 
 __all__ = ["Blank", "Direction", "Feature", "Kind"]
 
@@ -150,8 +150,8 @@ class Feature:
         slack = 1e-12 * max(1.0, abs(number))
         if not self.low_code - slack <= number <= self.high_code + slack:
             raise DataError(
-                f"Column {self.name!r} must be in [{plain_number(self.low_code)}, {plain_number(self.high_code)}], "
-                f"or blank. Got {value!r} instead. Correct the value, or widen the schema: "
+                f"Column {self.name!r} must be in {interval(self.low_code, self.high_code)}, or blank. "
+                f"Got {value!r} instead. Correct the value, or widen the schema: "
                 f"schema.update(bounds={{{self.name!r}: (low, high)}})."
             )
         return min(max(number, self.low_code), self.high_code)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-__all__ = ["Value", "as_number", "is_blank", "plain_number", "scalar"]
+__all__ = ["Value", "as_number", "interval", "is_blank", "plain_number", "scalar"]
 
 Value = str | int | float | bool
 
@@ -60,6 +60,15 @@ def plain_number(number: float, step: float | None = None) -> str:
     if number == round(number):
         return f"{number:,.0f}"
     return _fixed(number, _digits(number))
+
+
+def interval(low: float, high: float) -> str:
+    """Two numbers in brackets, without thousands separators, which would read as further numbers.
+
+    >>> interval(0, 1234567.5)
+    '[0, 1234567.5]'
+    """
+    return f"[{plain_number(low).replace(',', '')}, {plain_number(high).replace(',', '')}]"
 
 
 def _digits(number: float) -> int:

@@ -60,6 +60,9 @@ def enumerate_choices(problem: Problem) -> tuple[NDArray[np.intp], NDArray[np.fl
     choices = np.concatenate(blocks)
     for rule in problem.rules:
         choices = choices[rule.allowed[choices[:, rule.first], choices[:, rule.second]]]
+    for features in problem.forbidden_sets:
+        wanted = np.isin(np.arange(d), list(features))
+        choices = choices[((choices > 0) != wanted).any(axis=1)]
     parts = np.zeros(choices.shape)
     for i, option in enumerate(problem.options):
         parts[:, i] = option.costs[choices[:, i]]

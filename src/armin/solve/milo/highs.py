@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from armin.errors import SolverError
@@ -10,15 +12,31 @@ from armin.solve.milo.program import SMALLEST, SOLVER_TOLERANCE, Answer, Program
 
 __all__ = ["run"]
 
+_ENUMERATION = 1 << 16
+"""The presolve rule that may drop a row sum_j pi_j = 1 of a feature (ERGO-Code/HiGHS#3216)."""
+
 
 def run(program: Program, time_limit: float | None = None) -> Answer:
     """Minimise ``program`` with HiGHS on one thread."""
+    start = time.perf_counter()
+    answer = _run(program, time_limit, "choose")
+    if answer is None:  # presolve went wrong, which HiGHS notices at the end (ERGO-Code/HiGHS#2402)
+        left = None if time_limit is None else time_limit - (time.perf_counter() - start)
+        answer = _run(program, left, "off")
+    if answer is None:
+        raise SolverError("HiGHS could not solve the program, with presolve or without. Use another solver or method.")
+    return answer
+
+
+def _run(program: Program, time_limit: float | None, presolve: str) -> Answer | None:
     import highspy
 
     highs = highspy.Highs()
     highs.silent()
     settings = {
         "parallel": "off",
+        "presolve": presolve,
+        "presolve_rule_off": _ENUMERATION,
         "mip_rel_gap": 0.0,
         "mip_abs_gap": 0.0,
         "mip_feasibility_tolerance": SOLVER_TOLERANCE,
@@ -49,12 +67,10 @@ def run(program: Program, time_limit: float | None = None) -> Answer:
         program.integer.astype(np.int32),
     )
     highs.run()
-    ended = highs.getModelStatus()
-    info = highs.getInfo()
+    ended, info, ends = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
     nodes = max(0, int(info.mip_node_count))
     found = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
     values = np.array(highs.getSolution().col_value) if found else None
-    ends = highspy.HighsModelStatus
     # every variable is bounded, so that "unbounded or infeasible" is infeasible
     if ended in (ends.kInfeasible, ends.kUnboundedOrInfeasible):
         return Answer(Status.INFEASIBLE, None, float("inf"), nodes)
@@ -63,4 +79,4 @@ def run(program: Program, time_limit: float | None = None) -> Answer:
     if ended == ends.kTimeLimit:
         status = Status.UNKNOWN if values is None else Status.FEASIBLE
         return Answer(status, values, max(0.0, float(info.mip_dual_bound)), nodes)
-    raise SolverError(f"HiGHS stopped with status {highs.modelStatusToString(ended)!r}. Try another solver.")
+    return None

@@ -3,8 +3,7 @@
 A :class:`Program` is what the solver leaves receive: minimise ``cost @ v`` with ``lower <= v <= upper``,
 some ``v`` integer, and ``row_lower <= rows @ v <= row_upper``. It is a *relaxation* of the problem it
 was written for: every choice that satisfies the problem satisfies the program, and those few that
-satisfy only the program (within the tolerances below) are found out by asking the model itself.
-All tolerances of the MILO are here.
+satisfy only the program (within the solver's tolerance) are found out by asking the model itself.
 """
 
 from __future__ import annotations
@@ -19,16 +18,13 @@ from scipy.sparse import csr_array, vstack
 from armin.models.kinds import BoolArray, FloatArray, IntArray
 from armin.problem import Choice, Status
 
-__all__ = ["SLACK", "SMALLEST", "SOLVER_TOLERANCE", "Answer", "Draft", "Program"]
+__all__ = ["SMALLEST", "SOLVER_TOLERANCE", "Answer", "Draft", "Program"]
 
 SOLVER_TOLERANCE = 1e-9
 """How far a solver may leave a row (whose largest coefficient is 1) or an integer unsatisfied."""
 
-SLACK = 10 * SOLVER_TOLERANCE
-"""A score may miss its cut by this part of its range; ten times what the solvers may err."""
-
 SMALLEST = 1e-12
-"""Coefficients below this part of the row's largest are dropped; far below ``SLACK``."""
+"""Coefficients below this part of the row's largest are dropped; far below what solvers tell from 0."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from armin.models.kinds import Decision, FloatArray, IntArray
 from armin.problem import WEIGHT_TOLERANCE, Problem
-from armin.solve.milo.program import SLACK, Draft
+from armin.solve.milo.program import Draft
 
 __all__ = ["Margin", "add_choice", "add_requirement", "add_vote", "enough_weight", "stack_ways"]
 
@@ -77,11 +77,10 @@ class Margin:
 
     @property
     def relaxed_cut(self) -> float:
-        """The cut, lowered so that no choice that the model accepts is lost."""
-        slack = SLACK * max(self.cut - self.low, self.high - self.cut, 0.0)
+        """The cut, lowered by rounding errors only, so that no choice that the model accepts is lost."""
         if self.grain > 0:  # no value lies between two multiples: strict rules and ties are exact
-            return float(np.ceil(self.cut / self.grain)) * self.grain - min(slack, self.grain / 2)
-        return self.cut - self.noise - slack
+            return float(np.ceil(self.cut / self.grain)) * self.grain
+        return self.cut - self.noise
 
 
 def stack_ways(decision: Decision) -> tuple[FloatArray, FloatArray, list[slice]]:

@@ -1,0 +1,376 @@
+"""Bounds of a node: where the first layer can go, a linear bound on the scores, what it costs to meet it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from armin.solve.search.compiled import inner, inner_fast
+from armin.solve.search.relu_data import (
+    BEST,
+    FREE,
+    HIGH,
+    KEPT,
+    LOW,
+    MUST,
+    REACH,
+    STATE,
+    VALUE,
+    Crowd,
+    Floats,
+    Ints,
+    Moves,
+    Node,
+    Work,
+)
+
+__all__ = ["bound_cost", "box", "gains", "loosen_one", "quantile", "relax_one", "shrink", "sum_top"]
+
+INFINITE = 1e300
+
+
+@inner
+def shrink(moves: Moves, node: Node, cheapest: Floats, incumbent: float) -> tuple[float, int]:
+    """Drop options that are too dear beside the others; the least cost (-1 if nothing remains) and the changes left."""
+    floor = moves.paid
+    left = moves.limit
+    for d in range(node.shape[1]):
+        if node[STATE, d] == MUST:
+            least = np.inf
+            for j in range(node[LOW, d], node[HIGH, d]):
+                least = min(least, moves.cost[j])
+            cheapest[d] = least
+            left -= 1
+            floor = max(floor, least) if moves.largest else floor + least
+    if left < 0 or not floor < incumbent:
+        return -1.0, 0
+    for d in range(node.shape[1]):
+        if node[STATE, d] == FREE and left == 0:
+            node[STATE, d] = KEPT
+        if node[STATE, d] == KEPT:
+            continue
+        room = incumbent
+        if not moves.largest:
+            room = incumbent - floor
+            if node[STATE, d] == MUST:
+                room += cheapest[d]
+        a, b = node[LOW, d], node[HIGH, d]
+        while a < b and moves.cost[a] >= room:
+            a += 1
+        while a < b and moves.cost[b - 1] >= room:
+            b -= 1
+        node[LOW, d], node[HIGH, d] = a, b
+        if a == b:
+            if node[STATE, d] == MUST:
+                return -1.0, 0
+            node[STATE, d] = KEPT
+    return floor, left
+
+
+@inner_fast
+def _ends(moves: Moves, d: int, low: int, high: int, least: Floats, most: Floats) -> None:
+    """The least and the most that the options ``low .. high - 1`` of feature d add to each neuron."""
+    if moves.line[d]:
+        x, y = moves.delta[low], moves.delta[high - 1]
+        for h in range(least.size):
+            p, q = x * moves.row[d, h], y * moves.row[d, h]
+            least[h] = p if p < q else q
+            most[h] = q if p < q else p
+        return
+    for h in range(least.size):
+        least[h] = moves.move[low, h]
+        most[h] = least[h]
+    for j in range(low + 1, high):
+        for h in range(least.size):
+            p = moves.move[j, h]
+            least[h] = p if p < least[h] else least[h]
+            most[h] = p if p > most[h] else most[h]
+
+
+@inner_fast
+def box(moves: Moves, node: Node, left: int, u: Floats, wide: Floats, top: Floats) -> None:
+    """Bounds on u = sum of U_d[j_d]: all that must change, and the ``left`` largest of what may."""
+    neurons = u.shape[1]
+    n_free = 0
+    for d in range(node.shape[1]):
+        if node[STATE, d] == FREE:
+            n_free += 1
+    keep = min(left, n_free)
+    last = top.shape[1] - 1
+    for h in range(neurons):
+        u[0, h] = 0.0
+        u[1, h] = 0.0
+    for i in range(keep):
+        for h in range(neurons):
+            top[0, i, h] = 0.0
+            top[1, i, h] = 0.0
+    least, most = top[0, last], top[1, last]
+    for d in range(node.shape[1]):
+        if node[STATE, d] == KEPT:
+            continue
+        _ends(moves, d, node[LOW, d], node[HIGH, d], least, most)
+        if node[STATE, d] == FREE:
+            for h in range(neurons):
+                least[h] = least[h] if least[h] < 0.0 else 0.0
+                most[h] = most[h] if most[h] > 0.0 else 0.0
+        for h in range(neurons):
+            wide[d, h] = most[h] - least[h]
+        if node[STATE, d] == MUST or keep == n_free:
+            for h in range(neurons):
+                u[0, h] += least[h]
+                u[1, h] += most[h]
+            continue
+        for i in range(keep):
+            for h in range(neurons):
+                p, q = top[0, i, h], least[h]
+                top[0, i, h] = q if q < p else p
+                least[h] = p if q < p else q
+                p, q = top[1, i, h], most[h]
+                top[1, i, h] = q if q > p else p
+                most[h] = p if q > p else q
+    if keep < n_free:
+        for i in range(keep):
+            for h in range(neurons):
+                u[0, h] += top[0, i, h]
+                u[1, h] += top[1, i, h]
+
+
+@inner_fast
+def relax_one(crowd: Crowd, u: Floats, q: int, critical: int, slope: Floats, gaps: Floats, offset: Floats) -> None:
+    """For one hidden layer: s_n(u) <= offset[n] + slope @ u in the whole box, for every candidate n.
+
+    The slopes are those of the critical candidate's chords; the offsets are exact for each candidate:
+    the largest of relu(z) - s z (the least where the weight is negative) on its own interval.
+    """
+    base = crowd.base
+    neurons, n_candidates = base.shape
+    for n in range(n_candidates):
+        offset[n] = crowd.bias[q]
+    for h in range(neurons):
+        v, a, b = crowd.margin[q, h], u[0, h], u[1, h]
+        low, high = base[h, critical] + a, base[h, critical] + b
+        gap = 0.0
+        if low >= 0.0:
+            s = 1.0
+        elif high <= 0.0:
+            s = 0.0
+        elif v > 0.0:
+            s = high / (high - low)
+            gap = -v * low * s
+        else:
+            s = 1.0 if high > -low else 0.0
+            gap = -v * min(high, -low)
+        slope[h] = v * s
+        gaps[h] = gap
+        if v > 0.0:
+            for n in range(n_candidates):
+                f = base[h, n]
+                x, y = f + a, f + b
+                p = (x if x > 0.0 else 0.0) - s * x
+                r = (y if y > 0.0 else 0.0) - s * y
+                offset[n] += v * ((p if p > r else r) + s * f)
+        elif v < 0.0:
+            for n in range(n_candidates):
+                f = base[h, n]
+                p = (1.0 - s) * (f + a)
+                r = -s * (f + b)
+                p = p if p > r else r
+                offset[n] += v * ((p if p > 0.0 else 0.0) + s * f)
+
+
+@inner
+def loosen_one(u: Floats, wide: Floats, gaps: Floats, loose: Floats) -> None:
+    """Add to ``loose`` how much of the gaps each feature answers for."""
+    for h in range(gaps.size):
+        if gaps[h] > 0.0:
+            share = gaps[h] / (u[1, h] - u[0, h])
+            for d in range(loose.size):
+                loose[d] += share * wide[d, h]
+
+
+@inner
+def quantile(values: Floats, weight: Floats, required: float, order: Ints) -> tuple[float, int]:
+    """The largest value that candidates of the required weight reach, and one that has it."""
+    first, last, reached = 0, values.size, 0.0
+    while True:
+        pivot = values[order[(first + last) // 2]]
+        i, j, k = first, first, last  # order[first:i] above, order[i:j] equal, order[k:last] below
+        above, equal = 0.0, 0.0
+        while j < k:
+            n = order[j]
+            x = values[n]
+            if x > pivot:
+                above += weight[n]
+                order[j] = order[i]
+                order[i] = n
+                i += 1
+                j += 1
+            elif x < pivot:
+                k -= 1
+                order[j] = order[k]
+                order[k] = n
+            else:
+                equal += weight[n]
+                j += 1
+        if reached + above >= required:
+            last = i
+        elif reached + above + equal >= required or k == last:
+            return pivot, order[i]
+        else:
+            reached += above + equal
+            first = k
+
+
+@inner_fast
+def gains(moves: Moves, node: Node, slope: Floats, gain: Floats, best: Floats) -> None:
+    """What each option adds under the slopes, and the best of each feature."""
+    for d in range(node.shape[1]):
+        if node[STATE, d] == KEPT:
+            continue
+        low, high = node[LOW, d], node[HIGH, d]
+        if moves.line[d]:
+            k = 0.0
+            for h in range(slope.size):
+                k += moves.row[d, h] * slope[h]
+            for j in range(low, high):
+                gain[j] = k * moves.delta[j]
+            best[d] = max(gain[low], gain[high - 1])
+        else:
+            most = -INFINITE
+            for j in range(low, high):
+                k = 0.0
+                for h in range(slope.size):
+                    k += moves.move[j, h] * slope[h]
+                gain[j] = k
+                most = max(most, k)
+            best[d] = most
+
+
+@inner
+def sum_top(node: Node, value: Floats, left: int, chosen: Ints) -> tuple[float, int]:
+    """The values of all that must change and the ``left`` largest positive ones of what may; those are ``chosen``."""
+    total = 0.0
+    size = 0
+    for d in range(value.size):
+        if node[STATE, d] == MUST:
+            total += value[d]
+        elif node[STATE, d] == FREE and value[d] > 0.0:
+            if size < left:
+                i = size
+                size += 1
+            elif size > 0 and value[d] > value[chosen[size - 1]]:
+                i = size - 1
+            else:
+                continue
+            while i > 0 and value[chosen[i - 1]] < value[d]:
+                chosen[i] = chosen[i - 1]
+                i -= 1
+            chosen[i] = d
+    for i in range(size):
+        total += value[chosen[i]]
+    return total, size
+
+
+@inner_fast
+def _psi(moves: Moves, node: Node, work: Work, left: int, theta: float) -> tuple[float, float]:
+    """Psi(theta) = max of theta * gain - cost over the relaxed choices, and the gain where it is taken."""
+    value, reach = work.feature[VALUE], work.feature[REACH]
+    for d in range(value.size):
+        if node[STATE, d] == KEPT:
+            continue
+        most, arg = -INFINITE, 0.0
+        for j in range(node[LOW, d], node[HIGH, d]):
+            x = theta * work.gain[j] - moves.cost[j]
+            if x > most:
+                most, arg = x, work.gain[j]
+        value[d], reach[d] = most, arg
+    total, size = sum_top(node, value, left, work.chosen)
+    got = 0.0
+    for d in range(value.size):
+        if node[STATE, d] == MUST:
+            got += reach[d]
+    for i in range(size):
+        got += reach[work.chosen[i]]
+    return total, got
+
+
+@inner
+def _bound_sum(moves: Moves, node: Node, work: Work, left: int, need: float, stop: float) -> tuple[float, int]:
+    """Least sum of costs that can gain ``need``: the largest theta * need - Psi(theta); and how many lines were drawn.
+
+    A line (theta, Psi(theta)) bounds the cost for every other need too. Stops at a bound of ``stop``.
+    """
+    theta, step = 0.0, 0
+    left_theta, left_psi, left_gain = 0.0, 0.0, 0.0
+    right_theta, right_psi, right_gain = np.inf, 0.0, 0.0
+    bound = -np.inf
+    while step < work.lines.shape[0]:
+        psi, got = _psi(moves, node, work, left, theta)
+        work.lines[step, 0], work.lines[step, 1] = theta, psi
+        step += 1
+        bound = max(bound, theta * need - psi)
+        if bound >= stop or (theta == 0.0 and got >= need):
+            break
+        if got >= need:
+            right_theta, right_psi, right_gain = theta, psi, got
+        else:
+            left_theta, left_psi, left_gain = theta, psi, got
+        if right_theta == np.inf:
+            guess = stop if stop < INFINITE else 1.0
+            theta = 4.0 * theta if theta > 0.0 else 2.0 * guess / (need - got)
+            if not theta < 1e12:
+                break
+            continue
+        # where the tangents at both ends meet
+        rise = right_gain - left_gain
+        if not rise > 0.0:
+            break
+        theta = (left_psi - left_gain * left_theta - right_psi + right_gain * right_theta) / rise
+        peak = theta * (need - left_gain) + left_theta * left_gain - left_psi
+        if not left_theta < theta < right_theta or peak <= bound + 1e-3 * abs(bound):
+            break
+    return bound, step
+
+
+@inner
+def _bound_largest(moves: Moves, node: Node, work: Work, left: int, need: float, floor: float, stop: float) -> float:
+    """Least maximum of costs that can gain ``need``."""
+    below, above = floor, stop
+    value = work.feature[VALUE]
+    for step in range(18):
+        if step == 0:
+            allowed = floor
+        elif above < INFINITE:
+            allowed = 0.5 * (below + above)
+        else:
+            allowed = 2.0 * below + 1.0
+        for d in range(value.size):
+            if node[STATE, d] == KEPT:
+                continue
+            most = -INFINITE
+            for j in range(node[LOW, d], node[HIGH, d]):
+                if moves.cost[j] <= allowed and work.gain[j] > most:
+                    most = work.gain[j]
+            value[d] = most
+        total, _ = sum_top(node, value, left, work.chosen)
+        if total < need:
+            below = allowed
+        elif step == 0:
+            return floor
+        else:
+            above = allowed
+    return below
+
+
+@inner
+def bound_cost(
+    moves: Moves, node: Node, work: Work, left: int, need: float, floor: float, stop: float
+) -> tuple[float, float, int]:
+    """The least cost that can gain ``need``, the most that can be gained, and the number of lines drawn."""
+    gains(moves, node, work.slope, work.gain, work.feature[BEST])
+    most, _ = sum_top(node, work.feature[BEST], left, work.chosen)
+    if most < need:
+        return np.inf, most, 0
+    if moves.largest:
+        return _bound_largest(moves, node, work, left, need, floor, stop), most, 0
+    cost, lines = _bound_sum(moves, node, work, left, need, stop - moves.paid)
+    return moves.paid + cost, most, lines

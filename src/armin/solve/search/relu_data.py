@@ -1,0 +1,222 @@
+"""The arrays that the compiled search over ReLU networks works on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "FREE",
+    "KEPT",
+    "MUST",
+    "Crowd",
+    "Deep",
+    "Leaf",
+    "Moves",
+    "Pool",
+    "Tables",
+    "Words",
+    "Work",
+    "larger_pool",
+    "new_leaf",
+    "new_pool",
+    "new_work",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Node = NDArray[np.int32]
+"""(3, D): state, first option and one after the last option of each feature."""
+
+KEPT, FREE, MUST = 0, 1, 2
+"""State of a feature in a node: it keeps its value, it may change, it must take one of its range of options."""
+
+STATE, LOW, HIGH = 0, 1, 2
+"""Rows of a node."""
+
+CHEAPEST, BEST, VALUE, REACH, LOOSE = 0, 1, 2, 3, 4
+"""Rows of ``Work.feature``: least cost, best gain, two working rows, how much the feature loosens the relaxation."""
+
+BLOCK = 32
+"""Candidates that are scored at once."""
+
+
+class Moves(NamedTuple):
+    """D features with M options other than "keep"; H neurons in the first layer."""
+
+    start: Ints  # (D + 1,) first option of each feature
+    cost: Floats  # (M,)
+    delta: Floats  # (M,) the move along the feature, ascending, where `line`
+    line: Bools  # (D,) whether options are multiples of `row`
+    row: Floats  # (D, H)
+    move: Floats  # (M, H) what an option adds to the first layer: U_d[j]
+    middle: Ints  # (D,) first option that moves up
+    limit: int  # changes allowed
+    largest: bool  # whether the cost is a maximum, not a sum
+    paid: float  # cost of what is fixed
+
+
+class Crowd(NamedTuple):
+    """N candidates and Q margins that decide about them."""
+
+    base: Floats  # (H, N) the first layer when nothing changes: F_n
+    weight: Floats  # (N,)
+    margin: Floats  # (Q, H') coefficients of the last hidden layer
+    bias: Floats  # (Q,)
+    way: Ints  # (Q,) which way to be accepted a margin belongs to, ascending
+    required: float
+    total: float
+    tolerance: float
+
+
+class Deep(NamedTuple):
+    """L hidden layers of at most X neurons; G groups of similar candidates; and space to work in."""
+
+    width: Ints  # (L,)
+    weight: Floats  # (L - 1, X, X) between hidden layers, by output then input, padded with zeros
+    bias: Floats  # (L - 1, X)
+    group: Ints  # (G + 1,) first candidate of each group; those after the last group get no bound of their own
+    first: Floats  # (2, G, H) least and most of the first layer in a group
+    centre: Floats  # (H,) base[:, n] = centre + spread.T @ place[n]
+    spread: Floats  # (E, H)
+    place: Floats  # (2, G, E) least and most place in a group
+    z: Floats  # (5, L, X) interval (2), slope and shift of the upper line, slope of the lower line
+    back: Floats  # (2, X)
+    gap: Floats  # (L, X)
+    span: Floats  # (L, X, D) how much a feature moves a neuron
+    layer: Floats  # (2, X, BLOCK)
+
+
+class Words(NamedTuple):
+    """How options are named in the problem, and what it rules out."""
+
+    option: Ints  # (M,) index of the option in the problem
+    slot: Ints  # (D,) index of the feature in the problem
+    fixed: Ints  # (features of the problem,) the choice where this search does not decide
+    forbidden: Ints  # (., features of the problem)
+    rule: Ints  # (., 4) first and second feature, place in `table`, its width
+    table: Bools
+
+
+class Pool(NamedTuple):
+    """Open nodes in a heap, the lowest bound first, and the free places."""
+
+    node: Node  # (places, 3, D)
+    bound: Floats  # (places,)
+    critical: Ints  # (places,) the candidate whose relaxation is made tight
+    stamp: Ints  # (places,)
+    heap: Ints  # (places,)
+    free: Ints  # (places,)
+    tally: Ints  # heap size, free places, next stamp, nodes, choices scored, whether the newest node comes first
+
+
+class Work(NamedTuple):
+    """Working space for bounds."""
+
+    box: Floats  # (2, H) bounds on u
+    wide: Floats  # (D, H)
+    top: Floats  # (2, K + 2, H)
+    slope: Floats  # (H,)
+    gap: Floats  # (H,)
+    offset: Floats  # (N,)
+    order: Ints  # (N,)
+    each: Floats  # (2, N) cost of acceptance: negative over all ways; in this way
+    gain: Floats  # (M,)
+    feature: Floats  # (5, D)
+    chosen: Ints  # (D + 1,)
+    lines: Floats  # (32, 2)
+
+
+class Leaf(NamedTuple):
+    """Working space to list the choices of a node."""
+
+    gain: Floats  # (G, M)
+    need: Floats  # (G,)
+    ahead: Floats  # (3, D + 1) best gain by feature; gain and cost still to come
+    sequence: Ints  # (D + 1,)
+    taken: Ints  # (2, K + 1) feature, option
+    got: Floats  # (2, K + 2) cost, gain
+    u: Floats  # (K + 2, H)
+    score: Floats  # (BLOCK,)
+    alive: Ints  # (BLOCK,)
+    choice: Ints  # (2, features of the problem) the one at hand, the best
+    sums: Floats  # (K + 1,)
+
+
+class Tables(NamedTuple):
+    """All that a search reads."""
+
+    moves: Moves
+    crowd: Crowd
+    deep: Deep
+    words: Words
+
+
+def new_pool(features: int, places: int) -> Pool:
+    """An empty pool."""
+    count = np.zeros(6, np.int64)
+    count[1] = places
+    return Pool(
+        node=np.zeros((places, 3, features), np.int32),
+        bound=np.zeros(places),
+        critical=np.zeros(places, np.int64),
+        stamp=np.zeros(places, np.int64),
+        heap=np.zeros(places, np.int64),
+        free=np.arange(places, dtype=np.int64)[::-1].copy(),
+        tally=count,
+    )
+
+
+def larger_pool(pool: Pool) -> Pool:
+    """The same nodes with twice the places."""
+    places, _, features = pool.node.shape
+    new = new_pool(features, 2 * places)
+    for name in ("node", "bound", "critical", "stamp", "heap"):
+        getattr(new, name)[:places] = getattr(pool, name)
+    free = int(pool.tally[1])
+    new.free[:places] = np.arange(places, 2 * places)[::-1]
+    new.free[places : places + free] = pool.free[:free]
+    new.tally[:] = pool.tally
+    new.tally[1] = places + free
+    return new
+
+
+def new_work(tables: Tables) -> Work:
+    """Working space for bounds."""
+    d, (h, n), k = tables.moves.line.size, tables.crowd.base.shape, max(0, tables.moves.limit)
+    return Work(
+        box=np.zeros((2, h)),
+        wide=np.zeros((d, h)),
+        top=np.zeros((2, k + 2, h)),
+        slope=np.zeros(h),
+        gap=np.zeros(h),
+        offset=np.zeros(n),
+        order=np.arange(n, dtype=np.int64),
+        each=np.zeros((2, n)),
+        gain=np.zeros(tables.moves.cost.size),
+        feature=np.zeros((5, d)),
+        chosen=np.zeros(d + 1, np.int64),
+        lines=np.zeros((32, 2)),
+    )
+
+
+def new_leaf(tables: Tables) -> Leaf:
+    """Working space to list choices."""
+    d, h, k = tables.moves.line.size, tables.crowd.base.shape[0], max(0, tables.moves.limit)
+    groups = max(1, tables.deep.group.size - 1)
+    return Leaf(
+        gain=np.zeros((groups, tables.moves.cost.size)),
+        need=np.zeros(groups),
+        ahead=np.zeros((3, d + 1)),
+        sequence=np.zeros(d + 1, np.int64),
+        taken=np.zeros((2, k + 1), np.int64),
+        got=np.zeros((2, k + 2)),
+        u=np.zeros((k + 2, h)),
+        score=np.zeros(BLOCK),
+        alive=np.zeros(BLOCK, np.int64),
+        choice=np.zeros((2, tables.words.fixed.size), np.int64),
+        sums=np.zeros(k + 1),
+    )

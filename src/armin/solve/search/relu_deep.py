@@ -1,0 +1,161 @@
+"""Several hidden layers: linear bounds carried back through the layers, and scores carried forward."""
+
+from __future__ import annotations
+
+from armin.solve.search.compiled import inner, inner_fast
+from armin.solve.search.relu_bounds import sum_top
+from armin.solve.search.relu_data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Work
+
+__all__ = ["bound_layers", "carry_back", "carry_forward", "loosen_deep"]
+
+Z_LOW, Z_HIGH, UP_SLOPE, UP_SHIFT, DOWN_SLOPE = 0, 1, 2, 3, 4
+"""Rows of ``Deep.z``."""
+
+
+@inner_fast
+def carry_forward(deep: Deep, base: Floats, u: Floats, first: int, last: int) -> int:
+    """The last hidden layer of the candidates ``first .. last - 1`` at u, in ``deep.layer[result]``."""
+    layer = deep.layer
+    count = last - first
+    for h in range(deep.width[0]):
+        for n in range(count):
+            x = base[h, first + n] + u[h]
+            layer[0, h, n] = x if x > 0.0 else 0.0
+    now = 0
+    for i in range(1, deep.width.size):
+        for k in range(deep.width[i]):
+            for n in range(count):
+                layer[1 - now, k, n] = deep.bias[i - 1, k]
+            for h in range(deep.width[i - 1]):
+                w = deep.weight[i - 1, k, h]
+                for n in range(count):
+                    layer[1 - now, k, n] += w * layer[now, h, n]
+            for n in range(count):
+                x = layer[1 - now, k, n]
+                layer[1 - now, k, n] = x if x > 0.0 else 0.0
+        now = 1 - now
+    return now
+
+
+@inner
+def _set_lines(z: Floats, i: int, h: int) -> None:
+    """relu(z) <= up_slope z + up_shift and relu(z) >= down_slope z on the interval of neuron h in layer i."""
+    low, high = z[Z_LOW, i, h], z[Z_HIGH, i, h]
+    s = 1.0 if low >= 0.0 else (0.0 if high <= 0.0 else high / (high - low))
+    z[UP_SLOPE, i, h] = s
+    z[UP_SHIFT, i, h] = -s * low if low < 0.0 < high else 0.0
+    z[DOWN_SLOPE, i, h] = 1.0 if high > -low else 0.0
+
+
+@inner_fast
+def carry_back(deep: Deep, top: int, slope: Floats, record: bool) -> float:
+    """Turn a bound back[0] @ relu(z) on layer ``top`` into one that is linear in the first layer.
+
+    Returns the constant; the coefficients of the first layer go to ``slope``.
+    """
+    now, shift, z, back = 0, 0.0, deep.z, deep.back
+    for i in range(top, -1, -1):
+        for h in range(deep.width[i]):
+            c = back[now, h]
+            if record:
+                gap = c * z[UP_SHIFT, i, h]
+                if c < 0.0:
+                    gap = -c * max(0.0, min(z[Z_HIGH, i, h], -z[Z_LOW, i, h]))
+                deep.gap[i, h] = gap
+            if c > 0.0:
+                shift += c * z[UP_SHIFT, i, h]
+                back[now, h] = c * z[UP_SLOPE, i, h]
+            else:
+                back[now, h] = c * z[DOWN_SLOPE, i, h]
+        if i == 0:
+            for h in range(deep.width[0]):
+                slope[h] = back[now, h]
+            return shift
+        for h in range(deep.width[i - 1]):
+            back[1 - now, h] = 0.0
+        for k in range(deep.width[i]):
+            c = back[now, k]
+            if c != 0.0:
+                shift += c * deep.bias[i - 1, k]
+                for h in range(deep.width[i - 1]):
+                    back[1 - now, h] += c * deep.weight[i - 1, k, h]
+        now = 1 - now
+    return shift
+
+
+@inner_fast
+def _highest(moves: Moves, deep: Deep, work: Work, node: Node, left: int, g: int, span: Floats) -> float:
+    """The most that slope @ z can be in the first layer for the candidates of group g."""
+    slope, best = work.slope, work.feature[BEST]
+    total = 0.0
+    for h in range(slope.size):
+        total += slope[h] * deep.centre[h]
+    for e in range(deep.spread.shape[0]):
+        k = 0.0
+        for h in range(slope.size):
+            k += slope[h] * deep.spread[e, h]
+        total += max(k * deep.place[0, g, e], k * deep.place[1, g, e])
+    for d in range(best.size):
+        span[d] = 0.0
+        if node[STATE, d] == KEPT:
+            continue
+        if moves.line[d]:
+            k = 0.0
+            for h in range(slope.size):
+                k += slope[h] * moves.row[d, h]
+            p, r = k * moves.delta[node[LOW, d]], k * moves.delta[node[HIGH, d] - 1]
+            least, most = min(p, r), max(p, r)
+        else:
+            least, most = 1e300, -1e300
+            for j in range(node[LOW, d], node[HIGH, d]):
+                k = 0.0
+                for h in range(slope.size):
+                    k += slope[h] * moves.move[j, h]
+                least, most = min(least, k), max(most, k)
+        best[d] = most
+        span[d] = max(most, 0.0) - min(least, 0.0) if node[STATE, d] == FREE else most - least
+    most, _ = sum_top(node, best, left, work.chosen)
+    return total + most
+
+
+@inner_fast
+def bound_layers(moves: Moves, deep: Deep, work: Work, node: Node, left: int, g: int) -> None:
+    """Intervals and lines of every hidden neuron for the candidates of group g."""
+    z = deep.z
+    for h in range(deep.width[0]):
+        z[Z_LOW, 0, h] = deep.first[0, g, h] + work.box[0, h]
+        z[Z_HIGH, 0, h] = deep.first[1, g, h] + work.box[1, h]
+        _set_lines(z, 0, h)
+    for i in range(1, deep.width.size):
+        for k in range(deep.width[i]):
+            # plain intervals first: a neuron that they settle needs no better bound
+            bias = deep.bias[i - 1, k]
+            least, most = bias, bias
+            for h in range(deep.width[i - 1]):
+                w = deep.weight[i - 1, k, h]
+                p, r = max(0.0, z[Z_LOW, i - 1, h]), max(0.0, z[Z_HIGH, i - 1, h])
+                least += w * (p if w > 0.0 else r)
+                most += w * (r if w > 0.0 else p)
+            if least < 0.0 < most:
+                for sign in (1.0, -1.0):
+                    for h in range(deep.width[i - 1]):
+                        deep.back[0, h] = sign * deep.weight[i - 1, k, h]
+                    x = sign * bias + carry_back(deep, i - 1, work.slope, False)
+                    x += _highest(moves, deep, work, node, left, g, deep.span[i, k])
+                    if sign > 0.0:
+                        most = min(most, x)
+                    else:
+                        least = max(least, -x)
+            z[Z_LOW, i, k], z[Z_HIGH, i, k] = min(least, most), most
+            _set_lines(z, i, k)
+
+
+@inner
+def loosen_deep(deep: Deep, wide: Floats, loose: Floats) -> None:
+    """Add to ``loose`` how much of the recorded gaps each feature answers for."""
+    for i in range(deep.width.size):
+        for h in range(deep.width[i]):
+            gap = deep.gap[i, h] / max(deep.z[Z_HIGH, i, h] - deep.z[Z_LOW, i, h], 1e-300)
+            if gap > 0.0:
+                for d in range(loose.size):
+                    loose[d] += gap * (wide[d, h] if i == 0 else deep.span[i, h, d])

@@ -1,0 +1,346 @@
+"""From a problem with a ReLU network to the arrays of the compiled search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from armin.models.kinds import FloatArray, IntArray, ReluNetwork
+from armin.problem import WEIGHT_TOLERANCE, Options, Problem
+from armin.solve.search.relu_data import (
+    BLOCK,
+    FREE,
+    HIGH,
+    KEPT,
+    LOW,
+    MUST,
+    STATE,
+    Crowd,
+    Deep,
+    Ints,
+    Moves,
+    Node,
+    Tables,
+    Words,
+)
+
+__all__ = ["Case", "Plan", "cases_of", "first_node", "plan_of", "tables_of"]
+
+SAME = 1e-12
+"""Moves that differ by less than this share of the values' magnitude are the same: rounding of x + a - x."""
+
+SCORE_TOLERANCE = 4e-12
+"""Slack on a score, relative to the sum of the magnitudes that make it: far above rounding, and above ``SAME``."""
+
+MOST_GROUPS = 8
+"""Groups of candidates that share one relaxation of a deep network."""
+
+CORE = 1.25
+"""The candidates that bounds of a deep network look at: the hardest, up to this multiple of what may be lost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Layers, with the decision folded into the last one: margins that must not be negative, in ways."""
+
+    weights: tuple[FloatArray, ...]
+    biases: tuple[FloatArray, ...]
+    margin: FloatArray
+    bias: FloatArray
+    way: IntArray
+
+    def margins(self, first: FloatArray) -> FloatArray:
+        """Margins (n, Q) from the first layer before its ReLU (n, H)."""
+        hidden = np.maximum(first, 0.0)
+        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            hidden = np.maximum(hidden @ weight + bias, 0.0)
+        return np.asarray(hidden @ self.margin.T + self.bias)
+
+    def scores(self, first: FloatArray) -> FloatArray:
+        """The least margin of the best way (n,): not negative where a candidate is accepted."""
+        margins = self.margins(first)
+        ways = [margins[:, self.way == w].min(axis=1, initial=np.inf) for w in range(int(self.way.max(initial=0)) + 1)]
+        return np.asarray(np.max(ways, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What all cases of a problem share.
+
+    Attributes
+    ----------
+    problem, network : the problem and its model
+    shared : tables without candidates
+    columns : position in the tables of each searched feature of the problem
+    jumps : features whose changed values are the same moves for all candidates, but not from where they are
+    odd : features whose moves differ between candidates
+    """
+
+    problem: Problem
+    network: Network
+    shared: Tables
+    columns: dict[int, int]
+    jumps: tuple[int, ...]
+    odd: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to treat the features that move candidates differently.
+
+    Attributes
+    ----------
+    changed : the jumping features that change; the others keep their value
+    picked : the option of each odd feature
+    floor : no choice of this case costs less
+    """
+
+    changed: frozenset[int]
+    picked: tuple[tuple[int, int], ...]
+    floor: float
+
+
+def _network(model: ReluNetwork) -> Network:
+    weights, biases = list(model.weights), list(model.biases)
+    if len(weights) == 1:  # a linear model: z = relu(z) - relu(-z)
+        eye = np.eye(weights[0].shape[1])
+        weights = [np.hstack([weights[0], -weights[0]]), np.vstack([eye, -eye])]
+        biases = [np.concatenate([biases[0], -biases[0]]), np.zeros(eye.shape[0])]
+    ways = model.decision.ways()
+    coefficients = np.concatenate([w.coefficients for w in ways])
+    return Network(
+        weights=tuple(np.ascontiguousarray(w, dtype=np.float64) for w in weights[:-1]),
+        biases=tuple(np.ascontiguousarray(b, dtype=np.float64) for b in biases[:-1]),
+        margin=coefficients @ np.asarray(weights[-1], dtype=np.float64).T,
+        bias=coefficients @ np.asarray(biases[-1], dtype=np.float64) - np.concatenate([w.cuts for w in ways]),
+        way=np.concatenate([np.full(w.cuts.size, i, dtype=np.intp) for i, w in enumerate(ways)]),
+    )
+
+
+def _kind(option: Options) -> str:
+    """Whether an option moves all candidates alike ("alike"), lands alike ("jump"), or neither ("odd")."""
+    out = option.outcomes
+    if out.shape[0] == 1:
+        return "alike"
+    near = SAME * max(1e-300, float(np.abs(out).max()))
+    steps = out[:, 1:] - out[:, 1:2]
+    if np.abs(steps - steps[:1]).max() > near:
+        return "odd"
+    start = out[:, 1] - out[:, 0]
+    return "alike" if np.abs(start - start[:1]).max() <= near else "jump"
+
+
+def _tolerance(problem: Problem, network: Network) -> float:
+    size = np.abs(problem.candidates).max(axis=0)
+    for option in problem.options:
+        size[option.columns] = np.maximum(size[option.columns], np.abs(option.outcomes).max(axis=(0, 1)))
+    for weight, bias in zip(network.weights, network.biases, strict=True):
+        size = 2.0 * (size @ np.abs(weight) + np.abs(bias))
+    return float(SCORE_TOLERANCE * (np.abs(network.margin) @ size + np.abs(network.bias)).max(initial=0.0))
+
+
+def _layers(network: Network, features: int) -> Deep:
+    """The hidden layers, without candidates."""
+    width = np.array([w.shape[1] for w in network.weights], dtype=np.int64)
+    layers, most, h = width.size, int(width.max()), int(width[0])
+    weight, bias = np.zeros((layers - 1, most, most)), np.zeros((layers - 1, most))
+    for i, (w, b) in enumerate(zip(network.weights[1:], network.biases[1:], strict=True)):
+        weight[i, : w.shape[1], : w.shape[0]] = w.T
+        bias[i, : b.size] = b
+    return Deep(
+        width=width,
+        weight=weight,
+        bias=bias,
+        group=np.zeros(1, np.int64),
+        first=np.zeros((2, 0, h)),
+        centre=np.zeros(h),
+        spread=np.zeros((0, h)),
+        place=np.zeros((2, 0, 0)),
+        z=np.zeros((5, layers, most)),
+        back=np.zeros((2, most)),
+        gap=np.zeros((layers, most)),
+        span=np.zeros((layers, most, features)),
+        layer=np.zeros((2, most, BLOCK)),
+    )
+
+
+def _rules(problem: Problem) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    rows, at = [], 0
+    for rule in problem.rules:
+        rows.append([rule.first, rule.second, at, rule.allowed.shape[1]])
+        at += rule.allowed.size
+    table = np.concatenate([np.zeros(0, bool), *(np.ravel(rule.allowed).astype(bool) for rule in problem.rules)])
+    return np.array(rows, dtype=np.int64).reshape(-1, 4), table
+
+
+def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
+    """Sort the features by how they move the candidates and tabulate the options."""
+    network = _network(model)
+    first = network.weights[0]
+    start, slot, line, middle = [0], list[int](), list[bool](), list[int]()
+    cost, delta, row, move = (list[FloatArray]() for _ in range(4))
+    option = list[IntArray]()
+    jumps, odd, columns = [], [], {}
+    for f, feature in enumerate(problem.options):
+        kind = _kind(feature) if feature.size > 1 else "none"
+        if kind in ("none", "odd"):
+            odd += [f] if kind == "odd" else []
+            continue
+        if kind == "jump":
+            jumps.append(f)
+        origin = 1 if kind == "jump" else 0
+        moves = feature.outcomes[0, 1:] - feature.outcomes[0, origin]
+        single = feature.columns.size == 1
+        order = np.argsort(moves[:, 0] if single else feature.costs[1:], kind="stable")
+        columns[f] = len(slot)
+        slot.append(f)
+        line.append(single)
+        row.append(first[feature.columns[0]] if single else np.zeros(first.shape[1]))
+        delta.append(moves[order, 0])
+        middle.append(start[-1] + int(np.searchsorted(delta[-1], 0.0)) if single else start[-1])
+        move.append(moves[order] @ first[feature.columns])
+        cost.append(feature.costs[1:][order])
+        option.append(order + 1)
+        start.append(start[-1] + order.size)
+    rule, rule_table = _rules(problem)
+    h, nothing, total = first.shape[1], np.zeros(0), float(problem.weights.sum())
+    shared = Tables(
+        Moves(
+            start=np.array(start, dtype=np.int64),
+            cost=np.concatenate([nothing, *cost]),
+            delta=np.concatenate([nothing, *delta]),
+            line=np.array(line, dtype=bool),
+            row=np.array(row, dtype=np.float64).reshape(-1, h),
+            move=np.concatenate([np.zeros((0, h)), *move]),
+            middle=np.array(middle, dtype=np.int64),
+            limit=problem.limit,
+            largest=problem.aggregate == "max",
+            paid=0.0,
+        ),
+        Crowd(
+            base=np.zeros((h, 1)),
+            weight=np.ones(1),
+            margin=np.ascontiguousarray(network.margin),
+            bias=network.bias,
+            way=network.way.astype(np.int64),
+            required=problem.required - 2.0 * WEIGHT_TOLERANCE * total,
+            total=total,
+            tolerance=_tolerance(problem, network),
+        ),
+        _layers(network, len(slot)),
+        Words(
+            option=np.concatenate([np.zeros(0, np.int64), *option]).astype(np.int64),
+            slot=np.array(slot, dtype=np.int64),
+            fixed=np.zeros(len(problem.options), np.int64),
+            forbidden=np.array(sorted(problem.forbidden), dtype=np.int64).reshape(-1, len(problem.options)),
+            rule=rule,
+            table=rule_table,
+        ),
+    )
+    return Plan(problem, network, shared, columns, tuple(jumps), tuple(odd))
+
+
+def cases_of(plan: Plan) -> list[Case]:
+    """All cases, the lowest cost floor first."""
+    options, largest = plan.problem.options, plan.problem.aggregate == "max"
+    cases = []
+    for picks in product(*(range(options[f].size) for f in plan.odd)):
+        for flags in product((False, True), repeat=len(plan.jumps)):
+            costs = [float(options[f].costs[j]) for f, j in zip(plan.odd, picks, strict=True) if j]
+            changed = [f for f, flag in zip(plan.jumps, flags, strict=True) if flag]
+            costs += [float(options[f].costs[1:].min()) for f in changed]
+            if len(costs) <= plan.problem.limit:
+                floor = max(costs, default=0.0) if largest else sum(costs)
+                cases.append(Case(frozenset(changed), tuple(zip(plan.odd, picks, strict=True)), floor))
+    return sorted(cases, key=lambda case: case.floor)
+
+
+def _merge(inputs: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Equal candidates become one with the sum of their weights; also the columns in which candidates differ."""
+    vary = np.flatnonzero((inputs != inputs[:1]).any(axis=0))
+    if vary.size == 0:
+        return inputs[:1], np.array([weights.sum()]), vary
+    order = np.lexsort(inputs[:, vary].T)
+    ranked = inputs[order][:, vary]
+    new = np.concatenate([[True], (ranked[1:] != ranked[:-1]).any(axis=1)])
+    first = np.flatnonzero(new)
+    return inputs[order[first]], np.add.reduceat(weights[order], first), vary
+
+
+def _groups(
+    place: FloatArray, size: FloatArray, scores: FloatArray, weights: FloatArray, spare: float
+) -> list[IntArray]:
+    """Sets of similar candidates among the hardest ones, which outweigh ``spare``; then all others as one set."""
+    order = np.argsort(scores, kind="stable")
+    core = int(np.searchsorted(np.cumsum(weights[order]), CORE * spare, side="right")) + 1
+    groups = [order[:core]]
+    while len(groups) < min(MOST_GROUPS, core):
+        spans = [np.ptp(place[part], axis=0) * size for part in groups]
+        widest = int(np.argmax([s.max(initial=0.0) for s in spans]))
+        part = groups[widest]
+        if part.size < 2 or spans[widest].max(initial=0.0) <= 0.0:
+            break
+        along = part[np.argsort(place[part, int(np.argmax(spans[widest]))], kind="stable")]
+        half = [along[: part.size // 2], along[part.size // 2 :]]
+        half.sort(key=lambda p: float(scores[p].mean()))
+        groups[widest : widest + 1] = half
+    return [*groups, order[core:]]
+
+
+def tables_of(plan: Plan, case: Case, limit: int) -> Tables:
+    """The tables of one case, with at most ``limit`` changes in all."""
+    problem, network = plan.problem, plan.network
+    inputs, fixed, costs = problem.candidates.copy(), np.zeros(len(problem.options), np.int64), []
+    for f in case.changed:
+        inputs[:, problem.options[f].columns] = problem.options[f].outcomes[:, 1, :]
+    for f, j in case.picked:
+        inputs[:, problem.options[f].columns] = problem.options[f].outcomes[:, j, :]
+        fixed[f] = j
+        costs += [float(problem.options[f].costs[j])] if j else []
+    inputs, weights, vary = _merge(inputs, problem.weights)
+    first = inputs @ network.weights[0] + network.biases[0]
+    scores = network.scores(first)
+    moves, crowd, deep, words = plan.shared
+    order = np.argsort(scores, kind="stable")
+    if len(network.weights) > 1:
+        if vary.size <= first.shape[1]:
+            spread, centre, place = network.weights[0][vary], first[0], inputs[:, vary] - inputs[0, vary]
+        else:
+            spread, centre, place = np.eye(first.shape[1]), np.zeros(first.shape[1]), first
+        groups = _groups(place, np.abs(spread).sum(axis=1), scores, weights, crowd.total - crowd.required)
+        order = np.concatenate(groups)
+        core = groups[:-1]
+        deep = deep._replace(
+            group=np.cumsum([0, *(g.size for g in core)]).astype(np.int64),
+            first=np.array([[first[g].min(axis=0) for g in core], [first[g].max(axis=0) for g in core]]),
+            centre=np.ascontiguousarray(centre),
+            spread=np.ascontiguousarray(spread),
+            place=np.array([[place[g].min(axis=0) for g in core], [place[g].max(axis=0) for g in core]]),
+            z=np.zeros_like(deep.z),
+            back=np.zeros_like(deep.back),
+            gap=np.zeros_like(deep.gap),
+            span=np.zeros_like(deep.span),
+            layer=np.zeros_like(deep.layer),
+        )
+    paid = max(costs, default=0.0) if moves.largest else float(sum(costs))
+    return Tables(
+        moves._replace(limit=limit - len(costs), paid=paid),
+        crowd._replace(base=np.ascontiguousarray(first[order].T), weight=weights[order]),
+        deep,
+        words._replace(fixed=fixed),
+    )
+
+
+def first_node(plan: Plan, case: Case, tables: Tables) -> tuple[Node, int]:
+    """The root of a case, and its critical candidate."""
+    start = tables.moves.start
+    node = np.zeros((3, start.size - 1), np.int32)
+    node[STATE], node[LOW], node[HIGH] = FREE, start[:-1], start[1:]
+    for f in plan.jumps:
+        node[STATE, plan.columns[f]] = MUST if f in case.changed else KEPT
+    scores = plan.network.scores(tables.crowd.base.T)
+    order = np.argsort(-scores, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(tables.crowd.weight[order]), tables.crowd.required))
+    return node, int(order[min(enough, order.size - 1)])
