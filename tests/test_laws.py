@@ -219,3 +219,18 @@ def test_conditioning_keeps_only_completions_that_the_model_rejects():
         sample, _ = explainer._samples(world.schema.encode(world.row)[0])
         if sample.kept:
             assert not explainer.oracle_.accepts(sample.values).any()
+
+
+@settings(deadline=None, max_examples=5, derandomize=True)
+@given(seed=SEEDS)
+def test_alternatives_start_with_the_best_and_change_different_features(seed):
+    world = make_world(seed)
+    explainer = fitted(world)
+    best, plans = explainer.explain(world.row), explainer.alternatives(world.row, 4)
+    if not best.found:
+        assert plans == ()
+        return
+    assert plans[0].cost == pytest.approx(best.cost)
+    assert [p.cost for p in plans] == sorted(p.cost for p in plans)
+    assert len({frozenset(c.feature.name for c in p.changes) for p in plans}) == len(plans)
+    assert all(p.validity.share >= 0.75 for p in plans)

@@ -46,12 +46,7 @@ from sklearn.linear_model import (
     RidgeClassifierCV,
     SGDClassifier,
 )
-from sklearn.model_selection import (
-    FixedThresholdClassifier,
-    GridSearchCV,
-    RandomizedSearchCV,
-    TunedThresholdClassifierCV,
-)
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
@@ -62,6 +57,11 @@ from armin.errors import ModelError, NotFittedError, ParameterError
 from armin.models import TorchClassifier, prepare_inputs, read_black_box, read_model, register_reader, supported_models
 from armin.models.decide import AmongLinked, decide_by_score, lowest_accepted
 from armin.models.kinds import Above, Among, LinearModel, Model, ReluNetwork, TreeEnsemble
+
+try:
+    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+except ImportError:  # scikit-learn before 1.5
+    FixedThresholdClassifier = TunedThresholdClassifierCV = None
 
 try:
     import xgboost
@@ -220,6 +220,12 @@ def cat(**params: Any) -> Any:
     return catboost.CatBoostClassifier(**{"iterations": 7, "depth": 3, "learning_rate": 0.5, **quiet, **params})
 
 
+def adaboost(**params: Any) -> Any:
+    if parse_version(sklearn.__version__) < parse_version("1.6"):
+        params["algorithm"] = "SAMME"  # the only one since
+    return AdaBoostClassifier(random_state=0, **params)
+
+
 def stump() -> Any:
     return DecisionTreeClassifier(max_depth=2, random_state=0)
 
@@ -234,7 +240,7 @@ META: dict[str, tuple[str, Callable[[], Any]]] = {
     "voting": (
         "multi nan",
         lambda: VotingClassifier(
-            [("a", stump()), ("b", DecisionTreeClassifier(max_leaf_nodes=9)), ("c", ExtraTreeClassifier(max_depth=3))],
+            [("a", stump()), ("b", DecisionTreeClassifier(max_leaf_nodes=9)), ("c", DecisionTreeClassifier(max_depth=3))],
             voting="soft",
         ),
     ),
@@ -242,9 +248,9 @@ META: dict[str, tuple[str, Callable[[], Any]]] = {
         "words",
         lambda: VotingClassifier([("a", stump()), ("b", DecisionTreeClassifier())], voting="soft", weights=[1, 0.3]),
     ),
-    "adaboost": ("words", lambda: AdaBoostClassifier(n_estimators=9, random_state=0)),
-    "adaboost deep": ("binary", lambda: AdaBoostClassifier(stump(), n_estimators=7, random_state=0)),
-    "adaboost multi": ("multi", lambda: AdaBoostClassifier(stump(), n_estimators=7, random_state=0)),
+    "adaboost": ("words", lambda: adaboost(n_estimators=9)),
+    "adaboost deep": ("binary", lambda: adaboost(estimator=stump(), n_estimators=7)),
+    "adaboost multi": ("multi", lambda: adaboost(estimator=stump(), n_estimators=7)),
     "threshold on logistic": (
         "words",
         lambda: FixedThresholdClassifier(LogisticRegression(), threshold=0.7, pos_label="no"),
@@ -303,7 +309,8 @@ META_OF_OTHERS: dict[str, tuple[str, Callable[[], Any]]] = {
 }
 
 ALL = {**LINEAR, **TREES, **XGBOOST, **LIGHTGBM, **CATBOOST, **META, **META_OF_OTHERS}
-NEEDS = {"xgb": needs_xgboost, "lgbm": needs_lightgbm, "cat": needs_catboost}
+needs_thresholds = pytest.mark.skipif(FixedThresholdClassifier is None, reason="new in scikit-learn 1.5")
+NEEDS = {"threshold": needs_thresholds, "xgb": needs_xgboost, "lgbm": needs_lightgbm, "cat": needs_catboost}
 INEXACT = ("calibrated svc",)  # a sum of support vectors, in another order
 
 
@@ -832,7 +839,7 @@ def test_subclasses_are_read_unless_they_decide_by_themselves() -> None:
 
 def test_every_supported_class_is_in_this_file() -> None:
     missing = {"xgb": xgboost is None, "lgbm": lightgbm is None, "cat": catboost is None}
-    if any(missing.values()):
+    if any(missing.values()) or FixedThresholdClassifier is None:
         pytest.skip("some of the libraries are not installed")
     tested = {type(fitted(name)).__name__ for name in ALL if name != "logistic ovr"}
     named = {
@@ -1056,7 +1063,11 @@ def test_networks_of_torch() -> None:
         (lambda: AdaBoostClassifier(LogisticRegression(), n_estimators=2), "has a LogisticRegression"),
         (lambda: VotingClassifier([("a", stump())]), "voting='soft'"),
         (lambda: VotingClassifier([("a", RandomForestClassifier(2))], voting="soft"), "has a RandomForestClassifier"),
-        (lambda: FixedThresholdClassifier(KNeighborsClassifier(), threshold=0.3), "cannot read a sklearn.KNeighbors"),
+        pytest.param(
+            lambda: FixedThresholdClassifier(KNeighborsClassifier(), threshold=0.3),
+            "cannot read a sklearn.KNeighbors",
+            marks=needs_thresholds,
+        ),
         (lambda: GridSearchCV(stump(), {"max_depth": [2]}, cv=2, scoring="accuracy", refit=False), "refit=True"),
     ],
 )

@@ -92,8 +92,6 @@ class Change:
         """
         if self.mode == "shift":
             assert self.amount is not None  # noqa: S101  a shift has an amount
-            if not self.feature.is_number:
-                return f"{self.feature.title} {self.amount:+.0f} level{'s' * (abs(self.amount) > 1)}"
             return f"{self.feature.title} {'+' if self.amount > 0 else '−'}{self.feature.show_amount(self.amount)}"
         sign = {"up": "≥ ", "down": "≤ "}.get(self.direction, "") if self.mode == "reach" else ""
         return f"{self.feature.title} → {sign}{self.feature.show(self.after)}"

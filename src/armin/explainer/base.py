@@ -140,6 +140,35 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         }
         return self._answer(case, solution, accepted, sample, fresh, self._stated, locked, steps)
 
+    def alternatives(
+        self, row: Rows | pd.Series[Any], count: int = 3, *, locked: Collection[str] = ()
+    ) -> tuple[Recourse, ...]:
+        """Several plans to choose from: the cheapest ones that change different sets of features, cheapest first.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+        count : how many; fewer come back if there are no more
+
+        Returns
+        -------
+        tuple of Recourse
+            Empty if no plan exists or time ran out; then :meth:`explain` says which.
+        """
+        check_whole("alternatives", "count", count, 1)
+        codes = self._one_row(row, locked)
+        sample, fresh = self._samples(codes)
+        case = self._case(codes, sample, locked)
+        plans: list[Recourse] = []
+        problem = case.problem
+        while len(plans) < count:
+            solution, accepted = self._judged(case, problem, self._solve)
+            if solution.choice is None:
+                break
+            plans.append(self._answer(case, solution, accepted, sample, fresh, self._stated, locked, {}))
+            problem = problem.without_set(solution.choice)
+        return tuple(plans)
+
     def problem(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Problem:
         """The optimisation problem behind a row, as plain data for :func:`armin.solve`.
 

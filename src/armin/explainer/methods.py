@@ -42,7 +42,7 @@ class ARMIN(Explainer):
     max_options : at most this many options per feature
     grid : "human" for round numbers, "paper" for equal steps from the person's value
     condition_on_decision : draw only completions that the model rejects, since that is known
-    method : "auto", "milo", "enumerate", "subsample" (the paper's heuristic) or "blackbox"
+    method : "auto", "search", "milo", "enumerate", "subsample" (the paper's heuristic) or "blackbox"
     solver : "highs", "gurobi" or "scip", where a MILO is solved
     time_limit : seconds for one solve; None for no limit
     n_fresh : how many fresh completions to judge the action by; 0 for none

@@ -42,11 +42,11 @@ def merge_options(problem: Problem, model: TreeEnsemble) -> tuple[Problem, tuple
     """Drop every option that no split of ``model`` can tell from a cheaper one.
 
     Returns the smaller problem and, for each feature, the options that were kept. Features in rules
-    keep all their options, and so do all features when single choices are forbidden.
+    keep all their options, and so do all features when choices or sets of features are forbidden.
     """
     ruled = {d for rule in problem.rules for d in (rule.first, rule.second)}
     kept = tuple(
-        np.arange(option.size) if problem.forbidden or d in ruled else _cheapest(option, model)
+        np.arange(option.size) if problem.forbidden or problem.forbidden_sets or d in ruled else _cheapest(option, model)
         for d, option in enumerate(problem.options)
     )
     options = tuple(

@@ -35,6 +35,10 @@ def add_choice(draft: Draft, problem: Problem) -> tuple[IntArray, ...]:
         # sum_d pi_{d, choice_d} <= D - 1
         row = np.array([pick[j] for pick, j in zip(picks, choice, strict=True)])
         draft.add_row(row, np.ones(row.size), upper=row.size - 1)
+    for features in problem.forbidden_sets:
+        # sum_{d in S} (1 - pi_{d,0}) + sum_{d not in S} pi_{d,0} <= D - 1
+        signs = np.array([-1.0 if d in features else 1.0 for d in range(len(picks))])
+        draft.add_row(np.array([pick[0] for pick in picks]), signs, upper=len(picks) - 1 - len(features))
     return picks
 
 

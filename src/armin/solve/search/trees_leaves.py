@@ -1,0 +1,299 @@
+"""The leaves of a tree ensemble that a problem's options can reach, each with one bit.
+
+A leaf is the AND of one set of cells for each feature on its path. Leaves that no choice within the
+budget and the number of changes reaches are left out: in a large forest that is most of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.errors import SolverError
+from armin.models.kinds import BoolArray, FloatArray, IntArray, TreeEnsemble
+from armin.problem import Problem
+from armin.solve.search.trees_cells import Cells, Common, Local, Tests, merge_rows, number_tests, split_features
+from armin.solve.search.words import Words, kernel, lowest_bit, sort_by
+
+__all__ = ["Leaves", "Reduced", "Slots", "assign_bits", "find_leaves", "make_slots", "reduce_problem"]
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A problem with its options merged into cells: what does not depend on the budget."""
+
+    problem: Problem
+    model: TreeEnsemble
+    tests: Tests
+    commons: list[Common]
+    locals_: list[Local]
+    first: IntArray  # (N',) a candidate of each group of equal ones
+    weight: FloatArray  # (N',)
+    constant: Cells  # the tests on columns that neither change nor differ
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Features as the trees see them: cells by cost, those of "keep" first; only cells below the budget."""
+
+    order: list[IntArray]  # cells of each slot, in the order of their bits
+    first: NDArray[np.int64]  # (slots + 1,) into the flat arrays of cells
+    cost: FloatArray  # (cells,)
+    kept: BoolArray  # (cells,)
+    test_slot: NDArray[np.int64]  # (tests,)
+    test_bits: Words  # (tests, 2, W) cells that go left, and right
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The leaves within a budget, tree by tree, and for each the cells that lead there."""
+
+    node: NDArray[np.int64]  # (leaves,)
+    start: NDArray[np.int64]  # (leaves + 1,) into the entries
+    slot: NDArray[np.int64]  # (entries,)
+    bits: Words  # (entries, W)
+    tree: NDArray[np.int64]  # (trees + 1,) into the leaves
+
+
+def reduce_problem(problem: Problem) -> Reduced:
+    """Merge options into cells, and candidates that no option tells apart."""
+    model = problem.model
+    if not isinstance(model, TreeEnsemble):
+        raise SolverError(f"The search for trees needs a TreeEnsemble. Got {type(model).__name__}; use solve().")
+    tests = number_tests(model)
+    commons, locals_ = split_features(problem, model, tests)
+    sorts = [np.zeros(problem.n_candidates, np.int64), *(f.sort for f in locals_)]
+    first, group = merge_rows(np.stack(sorts, axis=1).astype(np.int64))
+    done = np.zeros(tests.node.size, dtype=bool)
+    for cells in [*(f.cells for f in commons), *(f.cells for f in locals_)]:
+        done[cells.tests] = True
+    rest = np.flatnonzero(~done)
+    nodes = tests.node[rest]
+    goes = model.goes_left(nodes, problem.candidates[0, model.feature[nodes]])
+    constant = Cells(rest, goes[None, :], np.zeros(1, np.intp))
+    weight = np.bincount(group, weights=problem.weights).astype(np.float64)
+    return Reduced(problem, model, tests, commons, locals_, first, weight, constant)
+
+
+def make_slots(reduced: Reduced, cap: float) -> Slots:
+    """The slots of a problem for choices that cost less than ``cap``; the last one holds what never changes."""
+    features = [*reduced.commons, *reduced.locals_, None]
+    order, costs, kept = [], [], []
+    for feature in features:
+        cells = reduced.constant if feature is None else feature.cells
+        cost, keep = _cell_costs(feature, cells.goes.shape[0])
+        rank = np.lexsort((cost, ~keep))
+        rank = rank[cost[rank] < cap] if feature is not None else rank
+        order.append(rank)
+        costs.append(cost[rank])
+        kept.append(keep[rank])
+    width = (max(r.size for r in order) + 63) // 64
+    n_tests = reduced.tests.node.size
+    test_slot = np.zeros(n_tests, dtype=np.int64)
+    test_bits = np.zeros((n_tests, 2, width), dtype=np.uint64)
+    for slot, feature in enumerate(features):
+        cells = reduced.constant if feature is None else feature.cells
+        test_slot[cells.tests] = slot
+        _pack(cells.goes[order[slot]], cells.tests, test_bits)
+    first = np.cumsum([0, *(r.size for r in order)])
+    return Slots(order, first, np.concatenate(costs), np.concatenate(kept), test_slot, test_bits)
+
+
+def _cell_costs(feature: Common | Local | None, count: int) -> tuple[FloatArray, BoolArray]:
+    """The least cost of reaching each cell, and whether some candidate is in it already."""
+    cost = np.full(count, np.inf)
+    keep = np.zeros(count, dtype=bool)
+    if feature is None:
+        return np.zeros(1), np.ones(1, dtype=bool)
+    if isinstance(feature, Common):
+        for side in feature.sides:
+            np.minimum.at(cost, feature.cells.cell[side], feature.costs[side])
+        keep[feature.cells.cell[0]] = True
+    else:
+        np.minimum.at(cost, feature.cell, np.broadcast_to(feature.cost[:, None], feature.cell.shape))
+        keep[feature.cell[0]] = True
+    cost[keep] = 0.0
+    return cost, keep
+
+
+@kernel
+def _pack(goes: Any, tests: Any, bits: Any) -> None:  # pragma: no cover - compiled
+    for c in range(goes.shape[0]):
+        bit = np.uint64(1) << np.uint64(c % 64)
+        for k in range(tests.size):
+            bits[tests[k], 0 if goes[c, k] else 1, c // 64] |= bit
+
+
+def find_leaves(reduced: Reduced, slots: Slots, cap: float) -> Leaves:
+    """Walk every tree to the leaves that a choice below ``cap`` can reach."""
+    model, problem = reduced.model, reduced.problem
+    tree_start = np.zeros(model.n_trees + 1, dtype=np.int64)
+    walk = (
+        model.roots,
+        model.left,
+        model.right,
+        reduced.tests.of_node,
+        slots.test_slot,
+        slots.test_bits,
+        slots.first,
+        slots.cost,
+        slots.kept,
+        cap,
+        problem.limit,
+        problem.aggregate == "max",
+        model.feature.size + 1,
+    )
+    width = slots.test_bits.shape[2]
+    none = np.zeros(0, dtype=np.int64)
+    leaves, entries = _reach(*walk, False, none, none, none, np.zeros((0, width), np.uint64), tree_start)
+    leaf_node, leaf_start = np.zeros(leaves, dtype=np.int64), np.zeros(leaves + 1, dtype=np.int64)
+    entry_slot, entry_bits = np.zeros(entries, dtype=np.int64), np.zeros((entries, width), dtype=np.uint64)
+    _reach(*walk, True, leaf_node, leaf_start, entry_slot, entry_bits, tree_start)
+    return Leaves(leaf_node, leaf_start, entry_slot, entry_bits, tree_start)
+
+
+@kernel
+def _reach(
+    roots: Any,
+    left: Any,
+    right: Any,
+    test_of: Any,
+    slot_of: Any,
+    test_bits: Any,
+    first: Any,
+    cost: Any,
+    kept: Any,
+    cap: float,
+    limit: int,
+    is_max: bool,
+    depth: int,
+    fill: bool,
+    leaf_node: Any,
+    leaf_start: Any,
+    entry_slot: Any,
+    entry_bits: Any,
+    tree_start: Any,
+) -> Any:  # pragma: no cover - compiled
+    """Walk every tree to the leaves within the budget; note for each which cells of which slots lead there."""
+    slots, width = first.size - 1, test_bits.shape[2]
+    bits = np.zeros((slots, width), np.uint64)
+    for s in range(slots):
+        for c in range(first[s + 1] - first[s]):
+            bits[s, c // 64] |= np.uint64(1) << np.uint64(c % 64)
+    saved = np.zeros((depth, width), np.uint64)
+    node_at, phase_at = np.zeros(depth, np.int64), np.zeros(depth, np.int64)
+    lowest, touched = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
+    leaves, entries = 0, 0
+    for t in range(roots.size):
+        tree_start[t] = leaves
+        level = 0
+        node_at[0], phase_at[0] = roots[t], 0
+        while level >= 0:
+            node, phase = node_at[level], phase_at[level]
+            test = test_of[node]
+            if test < 0:
+                if fill:
+                    leaf_node[leaves] = node
+                    leaf_start[leaves] = entries
+                for s in range(slots):
+                    if touched[s] > 0:
+                        if fill:
+                            entry_slot[entries] = s
+                            for w in range(width):
+                                entry_bits[entries, w] = bits[s, w]
+                        entries += 1
+                leaves += 1
+                level -= 1
+                continue
+            s = slot_of[test]
+            if phase == 0:
+                touched[s] += 1
+                for w in range(width):
+                    saved[level, w] = bits[s, w]
+            else:
+                for w in range(width):
+                    bits[s, w] = saved[level, w]
+                lowest[s] = _first_bit(bits[s])
+            if phase == 2:
+                touched[s] -= 1
+                level -= 1
+                continue
+            phase_at[level] = phase + 1
+            for w in range(width):
+                bits[s, w] &= test_bits[test, phase, w]
+            lowest[s] = _first_bit(bits[s])
+            if lowest[s] >= 0 and _affordable(first, cost, kept, lowest, touched, cap, limit, is_max):
+                level += 1
+                node_at[level] = left[node] if phase == 0 else right[node]
+                phase_at[level] = 0
+    tree_start[roots.size] = leaves
+    if fill:
+        leaf_start[leaves] = entries
+    return leaves, entries
+
+
+@kernel
+def _first_bit(bits: Any) -> Any:  # pragma: no cover - compiled
+    for w in range(bits.size):
+        if bits[w] != 0:
+            return 64 * w + lowest_bit(bits[w])
+    return -1
+
+
+@kernel
+def _affordable(
+    first: Any, cost: Any, kept: Any, lowest: Any, touched: Any, cap: float, limit: int, is_max: bool
+) -> bool:  # pragma: no cover - compiled
+    changes, total = 0, 0.0
+    for s in range(touched.size):
+        if touched[s] > 0 and not kept[first[s] + lowest[s]]:
+            changes += 1
+            total += cost[first[s] + lowest[s]]
+    return changes <= limit and (is_max or total * (1 - 1e-12) < cap)
+
+
+@kernel
+def assign_bits(
+    scores: Any,
+    scale: Any,
+    leaf_node: Any,
+    leaf_start: Any,
+    entry_slot: Any,
+    entry_bits: Any,
+    tree_start: Any,
+    virtual: Any,
+    part: Any,
+    first: Any,
+) -> Any:  # pragma: no cover - compiled
+    """Give each leaf a bit, by falling value, and clear it in the masks of cells that do not lead there."""
+    n_rows, n_trees = virtual.shape
+    words = part[part.size - 1]
+    values, leaf = np.zeros((words, 64), np.int64), np.zeros((words, 64), np.int64)
+    masks = np.zeros((first[first.size - 1], words), np.uint64)
+    valid = np.zeros(words, np.uint64)
+    for c in range(masks.shape[0]):
+        for w in range(words):
+            masks[c, w] = ~np.uint64(0)
+    rank = np.zeros(leaf_node.size, np.int64)
+    for r in range(n_rows):
+        for t in range(n_trees):
+            low, high = tree_start[t], tree_start[t + 1]
+            for k in range(low, high):
+                rank[k] = k
+            sort_by(rank[low:high], scores[r])
+            for k in range(high - low):
+                item = rank[high - 1 - k]
+                w = part[virtual[r, t]] + k // 64
+                bit = np.uint64(1) << np.uint64(k % 64)
+                valid[w] |= bit
+                values[w, k % 64] = np.int64(np.rint(scores[r, item] * scale[r]))
+                leaf[w, k % 64] = leaf_node[item]
+                for e in range(leaf_start[item], leaf_start[item + 1]):
+                    at = first[entry_slot[e]]
+                    for c in range(first[entry_slot[e] + 1] - at):
+                        if not (entry_bits[e, c // 64] >> np.uint64(c % 64)) & np.uint64(1):
+                            masks[at + c, w] &= ~bit
+    return values, leaf, masks, valid

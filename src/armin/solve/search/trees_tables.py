@@ -1,0 +1,311 @@
+"""A tree ensemble over finite options, as bit masks: one bit per leaf.
+
+For a set of options of one feature, the mask of a tree has the bits of the leaves that these
+options still reach. Leaves are numbered by falling value, so the best reachable leaf of a tree is
+the lowest bit of the AND of its features' masks. Values are whole numbers (fixed point), so sums
+do not depend on their order; a tolerance covers the rounding of the library's own sum. Leaves
+that cannot be reached within the budget and the number of changes get no bit at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.models.kinds import Above, BoolArray, FloatArray, IntArray, TreeEnsemble
+from armin.solve.search.trees_cells import Common
+from armin.solve.search.trees_leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
+from armin.solve.search.words import Words, kernel, lowest_bit
+
+__all__ = ["ExactTables", "TreeSearch", "TreeTables", "build_tables"]
+
+
+class TreeTables(NamedTuple):
+    """What the search reads. V = rows * trees "virtual" trees; trees that all candidates share come first."""
+
+    shape: NDArray[np.int64]  # see the constants below
+    part: NDArray[np.int64]  # (V + 1,) first word of each virtual tree
+    values: NDArray[np.int64]  # (words, 64) leaf values, fixed point, falling within a tree
+    rows: NDArray[np.int64]  # (3, rows): base minus cut, what rounding may hide, which way of being accepted
+    masks: Words  # (., words): none; all; AND of 2^k kept features; OR of 2^k options of each side
+    sides: NDArray[np.int64]  # (D, 2, 3): first row in ``masks``, number of options, first entry in ``costs``
+    costs: FloatArray  # of the options of each side, rising
+    local_cell: NDArray[np.int32]  # (F, J, N') cell of each candidate after each option
+    local_part: NDArray[np.int64]  # (F, 3): number of options, first row in ``cell_masks``, number of cells
+    local_cost: FloatArray  # (F, J)
+    cell_masks: Words  # (cells, words of own trees)
+    weight: FloatArray  # (N',) of merged candidates
+
+
+SHARED, OWN, COMMON, LOCAL, LIMIT, IS_MAX, KEEP_AT, OWN_WORD = range(8)
+"""Entries of ``TreeTables.shape``: trees without and with a split on a column in which candidates differ,
+features of both sorts, changes allowed, whether costs combine by max, first row of kept features, first own word."""
+
+
+class ExactTables(NamedTuple):
+    """What the model's own sum needs, in its order and precision."""
+
+    leaf: NDArray[np.int64]  # (words, 64) node of each bit
+    value: FloatArray  # (nodes, C)
+    tree_at: NDArray[np.int64]  # (trees,) virtual tree of row 0
+    base: FloatArray  # (C,)
+    accepted: BoolArray  # (C,) accepted outputs of Among; empty for Above
+    cut: float
+    divisor: float
+    single: bool  # float32 sums
+    base_last: bool
+
+
+@dataclass(frozen=True)
+class TreeSearch:
+    """Tables for the kernels, and what Python needs to read the answer."""
+
+    tables: TreeTables
+    exact: ExactTables
+    common_feature: list[int]
+    local_feature: list[int]
+    option: IntArray  # option index of each entry of ``costs``
+    local_option: list[IntArray]
+
+
+def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
+    """All tables for choices that cost less than ``cap``."""
+    problem, model = reduced.problem, reduced.model
+    slots = make_slots(reduced, cap)
+    leaves = find_leaves(reduced, slots, cap)
+    coefficients, cuts, way = _ways(model)
+    exact = model.value.astype(model.precision).astype(np.float64)
+    base = model.base.astype(model.precision).astype(np.float64)
+    n_rows, n_trees = cuts.size, model.n_trees
+    own = _own(reduced, leaves)
+    virtual, part = _layout(own, np.diff(leaves.tree), n_rows)
+    start, slack, scale = _fixed_point(model, coefficients, cuts, exact, base, leaves)
+    scores = np.ascontiguousarray(coefficients @ exact[leaves.node].T)
+    values, leaf, cell_masks, valid = assign_bits(
+        scores, scale, leaves.node, leaves.start, leaves.slot, leaves.bits, leaves.tree, virtual, part, slots.first
+    )
+    commons, order = _by_importance(reduced, slots, cell_masks, valid, part, values)
+    sizes, options, costs, singles, keep = _sides(commons, order, slots, cell_masks, cap)
+    keep_at = 2
+    levels = max(1, len(commons).bit_length())
+    side_levels = np.array([[int(s).bit_length() for s in row] for row in sizes], dtype=np.int64).reshape(-1, 2)
+    reach_at = keep_at + levels * len(commons)
+    sides = np.stack([reach_at + _starts(sizes * side_levels), sizes, _starts(sizes)], axis=2)
+    masks = _all_masks(valid, keep, singles, sides, reach_at + int((sizes * side_levels).sum()))
+    n_own = int(own.sum())
+    own_word = int(part[n_rows * (n_trees - n_own)])
+    shape = [n_trees - n_own, n_own, len(commons), len(reduced.locals_), problem.limit, problem.aggregate == "max"]
+    local_tables = _local_tables(reduced, slots, cell_masks, own_word)
+    tables = TreeTables(
+        np.array([*shape, keep_at, own_word], dtype=np.int64),
+        part,
+        values,
+        np.stack([start, slack, way]),
+        masks,
+        sides,
+        costs,
+        *local_tables,
+        reduced.weight,
+    )
+    return TreeSearch(
+        tables,
+        _exact_tables(model, leaf, exact, virtual[0].copy(), base),
+        [f.feature for f in commons],
+        [f.feature for f in reduced.locals_],
+        options,
+        [f.option for f in reduced.locals_],
+    )
+
+
+def _ways(model: TreeEnsemble) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+    """Every accepted way is a set of rows ``coefficients @ outputs >= cut``."""
+    coefficients, cuts, way = [], [], []
+    for w, margins in enumerate(model.decision.ways()):
+        if margins.cuts.size:
+            coefficients.append(margins.coefficients)
+            cuts.append(margins.cuts)
+        else:  # nothing to beat
+            coefficients.append(np.zeros((1, model.base.size)))
+            cuts.append(np.array([-1.0]))
+        way.append(np.full(cuts[-1].size, w, dtype=np.int64))
+    if not cuts:  # no output is accepted
+        return np.zeros((1, model.base.size)), np.ones(1), np.zeros(1, dtype=np.int64)
+    return np.concatenate(coefficients), np.concatenate(cuts), np.concatenate(way)
+
+
+def _own(reduced: Reduced, leaves: Leaves) -> BoolArray:
+    """Trees with a split on a column in which candidates differ."""
+    local = (leaves.slot >= len(reduced.commons)) & (leaves.slot < len(reduced.commons) + len(reduced.locals_))
+    leaf = np.searchsorted(leaves.start, np.flatnonzero(local), side="right") - 1
+    own = np.zeros(reduced.model.n_trees, dtype=bool)
+    own[np.searchsorted(leaves.tree, leaf, side="right") - 1] = True
+    return own
+
+
+def _layout(own: BoolArray, leaves: NDArray[np.int64], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Virtual trees (rows, trees), shared ones first, and the first word of each."""
+    n_own = int(own.sum())
+    n_shared = own.size - n_own
+    place = np.empty(own.size, dtype=np.int64)
+    place[~own] = np.arange(n_shared)
+    place[own] = n_rows * n_shared + np.arange(n_own)
+    virtual = place[None, :] + np.arange(n_rows)[:, None] * np.where(own, n_own, n_shared)[None, :]
+    words = np.zeros(virtual.size + 1, dtype=np.int64)
+    words[virtual.ravel() + 1] = np.tile((leaves + 63) // 64, n_rows)
+    return virtual, np.cumsum(words)
+
+
+def _fixed_point(
+    model: TreeEnsemble,
+    coefficients: FloatArray,
+    cuts: FloatArray,
+    exact: FloatArray,
+    base: FloatArray,
+    leaves: Leaves,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+    """Base minus cut, and what rounding may hide, as whole numbers; the scale of each row."""
+    largest = np.maximum.reduceat(np.abs(exact[leaves.node]), leaves.tree[:-1], axis=0).sum(axis=0) + np.abs(base)
+    offset = coefficients @ base - cuts * model.divisor
+    size = np.abs(coefficients) @ largest + np.abs(cuts * model.divisor)
+    scale = 2.0**52 / np.maximum(size, 2.0**-900)
+    start = np.rint(offset * scale).astype(np.int64)
+    # a sum of T terms in this precision is off by at most about T * eps * (sum of sizes)
+    error = 4 * (model.n_trees + 4) * float(np.finfo(model.precision).eps) * size
+    slack = np.ceil(error * scale).astype(np.int64) + model.n_trees + 4
+    return start, slack, scale
+
+
+def _by_importance(
+    reduced: Reduced, slots: Slots, masks: Words, valid: Words, part: NDArray[np.int64], values: NDArray[np.int64]
+) -> tuple[list[Common], list[int]]:
+    """Features whose change alone, or whose loss, moves the score most come first."""
+    count = len(reduced.commons)
+    free = np.array(
+        [np.bitwise_or.reduce(masks[a:b], axis=0) for a, b in zip(slots.first, slots.first[1:], strict=False)]
+    )
+    base = valid & np.bitwise_and.reduce(free[count:], axis=0)
+    gain = _importance(masks[slots.first[:count]], free[:count], base, part, values)
+    order = [int(i) for i in np.argsort(-gain, kind="stable")]
+    return [reduced.commons[i] for i in order], order
+
+
+def _sides(
+    commons: list[Common], order: list[int], slots: Slots, masks: Words, cap: float
+) -> tuple[NDArray[np.int64], IntArray, FloatArray, Words, Words]:
+    """For each side of each feature the options below the budget, their costs and masks; and the masks of keep."""
+    sizes = np.zeros((len(commons), 2), dtype=np.int64)
+    options, costs = [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
+    rows, keep = [np.zeros(0, dtype=np.int64)], np.zeros(len(commons), dtype=np.int64)
+    for i, (feature, slot) in enumerate(zip(commons, order, strict=True)):
+        row_of = np.zeros(feature.cells.goes.shape[0], dtype=np.int64)
+        row_of[slots.order[slot]] = slots.first[slot] + np.arange(slots.order[slot].size)
+        keep[i] = row_of[feature.cells.cell[0]]
+        for j, side in enumerate(feature.sides):
+            side = side[feature.costs[side] < cap]
+            sizes[i, j] = side.size
+            options.append(side)
+            costs.append(feature.costs[side])
+            rows.append(row_of[feature.cells.cell[side]])
+    return sizes, np.concatenate(options), np.concatenate(costs), masks[np.concatenate(rows)], masks[keep]
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    flat = sizes.ravel()
+    return (np.cumsum(flat) - flat).reshape(sizes.shape)
+
+
+def _local_tables(
+    reduced: Reduced, slots: Slots, masks: Words, own_word: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], FloatArray, Words]:
+    locals_ = reduced.locals_
+    width = max([1, *(f.option.size for f in locals_)])
+    cell = np.zeros((len(locals_), width, reduced.first.size), dtype=np.int32)
+    cost = np.zeros((len(locals_), width))
+    part = np.zeros((len(locals_), 3), dtype=np.int64)
+    rows = [np.zeros(0, dtype=np.int64)]
+    used = 0
+    for i, local in enumerate(locals_):
+        slot = len(reduced.commons) + i
+        order = slots.order[slot]
+        number = np.full(local.cells.goes.shape[0], -1, dtype=np.int64)
+        number[order] = np.arange(order.size)
+        cell[i, : local.option.size] = number[local.cell[:, local.sort[reduced.first]]]
+        cost[i, : local.option.size] = local.cost
+        part[i] = local.option.size, used, order.size
+        rows.append(slots.first[slot] + np.arange(order.size))
+        used += order.size
+    return cell, part, cost, np.ascontiguousarray(masks[np.concatenate(rows), own_word:])
+
+
+def _exact_tables(
+    model: TreeEnsemble, leaf: NDArray[np.int64], exact: FloatArray, tree_at: NDArray[np.int64], base: FloatArray
+) -> ExactTables:
+    decision = model.decision
+    accepted = np.zeros(0 if isinstance(decision, Above) else decision.n_outputs, dtype=bool)
+    if not isinstance(decision, Above):
+        accepted[list(decision.accepted)] = True
+    cut = float(decision.cut) if isinstance(decision, Above) else 0.0
+    single = model.precision == "float32"
+    return ExactTables(leaf, exact, tree_at, base, accepted, cut, float(model.divisor), single, bool(model.base_last))
+
+
+@kernel
+def _all_masks(valid: Any, keep: Any, singles: Any, sides: Any, total: int) -> Any:  # pragma: no cover - compiled
+    """Row 0: nothing. Row 1: all leaves. Then sparse tables: level k joins 2^k rows, so two rows join any range."""
+    count, width = keep.shape
+    out = np.zeros((total, width), np.uint64)
+    for w in range(width):
+        out[1, w] = valid[w]
+        for i in range(count):
+            out[2 + i, w] = keep[i, w]
+    step, row = 1, 2
+    while 2 * step <= count:
+        for i in range(count - 2 * step + 1):
+            for w in range(width):
+                out[row + count + i, w] = out[row + i, w] & out[row + i + step, w]
+        step *= 2
+        row += count
+    for d in range(count):
+        for side in range(2):
+            row, size, at = sides[d, side, 0], sides[d, side, 1], sides[d, side, 2]
+            for i in range(size):
+                for w in range(width):
+                    out[row + i, w] = singles[at + i, w]
+            step = 1
+            while 2 * step <= size:
+                for i in range(size - 2 * step + 1):
+                    for w in range(width):
+                        out[row + size + i, w] = out[row + i, w] | out[row + i + step, w]
+                step *= 2
+                row += size
+    return out
+
+
+@kernel
+def _importance(keep: Any, free: Any, base: Any, part: Any, values: Any) -> Any:  # pragma: no cover - compiled
+    count = keep.shape[0]
+    gain = np.zeros(count)
+    for d in range(count):
+        for v in range(part.size - 1):
+            best = np.zeros(4, np.int64)
+            done = np.zeros(4, np.bool_)
+            for w in range(part[v], part[v + 1]):
+                alone, without, every, none = base[w], base[w], base[w], base[w]
+                for b in range(count):
+                    alone &= free[b, w] if b == d else keep[b, w]
+                    without &= keep[b, w] if b == d else free[b, w]
+                    every &= free[b, w]
+                    none &= keep[b, w]
+                if alone != 0 and not done[0]:
+                    best[0], done[0] = values[w, lowest_bit(alone)], True
+                if without != 0 and not done[1]:
+                    best[1], done[1] = values[w, lowest_bit(without)], True
+                if every != 0 and not done[2]:
+                    best[2], done[2] = values[w, lowest_bit(every)], True
+                if none != 0 and not done[3]:
+                    best[3], done[3] = values[w, lowest_bit(none)], True
+            gain[d] += best[0] - best[3] + best[2] - best[1]
+    return gain
