@@ -32,7 +32,8 @@ test-slow: $(READY)
 	$(PYTEST) -n 2 --dist loadfile -m "slow" tests
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python -m benchmarks.engine --json out/engine.json
 
 docs: $(READY)
 	$(BIN)/python docs/build.py
@@ -45,5 +46,5 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("ARMIN needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,xgboost,gurobi,scip]" --group test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,xgboost,lightgbm,catboost,dask,gurobi,scip]" --group test
 	@touch $@

@@ -1,12 +1,13 @@
 """Problems for tests: tiny ones with a hand-checked optimum, and random ones of every kind.
 
-``from problems import HAND_CHECKED, problems, random_problem``. Numbers are multiples of 1/2, so that ties
-are frequent and sums exact; ``grid=None`` draws floats instead.
+``from problems import HAND_CHECKED, problems, random_problem``. Numbers are multiples of ``grid``: 1/2 makes
+exact ties frequent, 1/10 ties that hang on rounding, None draws floats without ties.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -133,7 +134,7 @@ def random_network(
     rng: np.random.Generator, width: int, hidden: tuple[int, ...], decision: Decision, grid: float | None = 0.5
 ) -> ReluNetwork:
     sizes = [width, *hidden, decision.n_outputs]
-    weights = tuple(_numbers(rng, (a, b), 2, grid) for a, b in zip(sizes, sizes[1:], strict=False))
+    weights = tuple(_numbers(rng, (a, b), 2, grid) for a, b in pairwise(sizes))
     biases = tuple(_numbers(rng, (b,), 4, grid) for b in sizes[1:])
     return ReluNetwork(weights, biases, decision)
 
@@ -155,7 +156,6 @@ def random_trees(
     threshold: list[float] = []
     children: list[list[int]] = []
     sets: list[int] = []
-    roots = []
 
     def grow(level: int) -> int:
         node = len(feature)
@@ -168,8 +168,7 @@ def random_trees(
             children[node] = [grow(level + 1), grow(level + 1)]
         return node
 
-    for _ in range(n_trees):
-        roots.append(grow(0))
+    roots = [grow(0) for _ in range(n_trees)]
     count = len(feature)
     value = _numbers(rng, (count, decision.n_outputs), 3, grid)
     cut = np.array(threshold)
@@ -334,5 +333,5 @@ def problems(draw: st.DrawFn, kinds: tuple[Kind, ...] = KINDS, plain: bool = Fal
         n_forbidden=0 if plain else draw(st.integers(0, 3)),
         strict=trees and draw(st.booleans()),
         precision=draw(st.sampled_from(["float64", "float32"])) if trees else "float64",
-        grid=draw(st.sampled_from([0.5, 0.5, None])),
+        grid=draw(st.sampled_from([0.5, 0.1, None])),
     )

@@ -240,7 +240,7 @@ META: dict[str, tuple[str, Callable[[], Any]]] = {
     "voting": (
         "multi nan",
         lambda: VotingClassifier(
-            [("a", stump()), ("b", DecisionTreeClassifier(max_leaf_nodes=9)), ("c", DecisionTreeClassifier(max_depth=3))],
+            [("a", stump()), ("b", DecisionTreeClassifier(max_leaf_nodes=9)), ("c", DecisionTreeClassifier())],
             voting="soft",
         ),
     ),

@@ -88,18 +88,18 @@ class ActionGrid:
         return after
 
 
-def outcome(feature: Feature, mode: Mode, before: FloatArray, target: float) -> FloatArray:
-    """What codes ``before`` become.
+def outcome(feature: Feature, mode: Mode, before: FloatArray, target: float | FloatArray) -> FloatArray:
+    """What codes ``before`` become; arrays broadcast.
 
     Where a blank may only grow, a target means "at least"; where it may only fall, "at most".
     """
     if mode == "shift":
-        return np.clip(before + target, feature.low_code, feature.high_code)
+        return np.asarray(np.clip(before + target, feature.low_code, feature.high_code))
     if mode == "reach" and feature.direction == "increase":
-        return np.maximum(before, target)
+        return np.asarray(np.maximum(before, target))
     if mode == "reach" and feature.direction == "decrease":
-        return np.minimum(before, target)
-    return np.full_like(before, target)
+        return np.asarray(np.minimum(before, target))
+    return np.zeros_like(before) + target
 
 
 def human_step(width: float, most: int) -> float:
@@ -154,7 +154,8 @@ def build_grid(
         mode: Mode = "observed" if not blank else "shift" if feature.blank_mode == "shift" else "reach"
         targets = _targets(feature, mode, before, max_options, grid)
         if targets.size:
-            values = np.stack([before, *(outcome(feature, mode, before, t) for t in targets)], axis=1)
+            after = outcome(feature, mode, before[:, None], targets[None, :])
+            values = np.concatenate([before[:, None], after], axis=1)
             moves.append(Move(position, mode, values, np.concatenate([[math.nan], targets])))
     return ActionGrid(tuple(moves), schema)
 

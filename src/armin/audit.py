@@ -38,10 +38,6 @@ def check_action(
     AuditError
         With the feature, the rule and the values.
     """
-    given = np.flatnonzero(~np.isnan(row))
-    wrong = given[(before[:, given] != row[given]).any(axis=0)]
-    if wrong.size:
-        raise AuditError(f"The value of {schema.names[wrong[0]]!r} was given, but a candidate has another one.")
     # a blank that stays blank is no change
     same = (before == after) | (np.isnan(before) & np.isnan(after))
     changed = [i for i in range(len(schema)) if not same[:, i].all()]
@@ -53,8 +49,6 @@ def check_action(
         if feature.name in locked:
             raise AuditError(f"{feature.name!r} is locked, but the action changes it.")
         _check_feature(feature, before[:, i], after[:, i])
-        if not math.isnan(row[i]) and np.unique(after[:, i]).size > 1:
-            raise AuditError(f"{feature.name!r} was given, so it must become one value, not several.")
         if math.isnan(row[i]) and feature.blank_mode == "freeze":
             raise AuditError(f"The blank {feature.name!r} is frozen, but the action changes it.")
 

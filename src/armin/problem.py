@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from armin.errors import ParameterError
 from armin.models.kinds import BoolArray, FloatArray, IntArray, Model
 
-__all__ = ["Choice", "Options", "PairRule", "Problem", "Solution", "Status", "required_weight"]
+__all__ = ["Choice", "Options", "PairRule", "PathPoint", "Problem", "Solution", "Status", "required_weight"]
 
 Choice = tuple[int, ...]
 """One option index for each of the problem's features, 0 = keep."""
@@ -309,6 +309,23 @@ class Solution:
         if self.status is Status.OPTIMAL or self.cost <= 0:
             return 0.0
         return max(0.0, (self.cost - self.bound) / self.cost)
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """A step of the path from cheap and doubtful to dear and certain.
+
+    Attributes
+    ----------
+    solution : what the solver found
+    weight : the accepted weight. The solution answers every requirement above the weight of the point
+        before it, up to this one. Where the solution has no choice: the requirement that ended the path.
+    confidence : ``weight`` divided by the total weight
+    """
+
+    solution: Solution
+    weight: float
+    confidence: float
 
 
 def _check(problem: Problem) -> None:

@@ -96,7 +96,8 @@ def changes_of(case: Case, choice: Choice) -> tuple[Change, ...]:
         elif move.mode == "observed" and feature.is_ordered:
             amount = target - now
         after = None if move.mode == "shift" else feature.value(target)
-        changes.append(Change(feature, move.mode, feature.value(now), after, amount, float(option.costs[j])))
+        cost = float(case.cost.finish(float(option.costs[j])))
+        changes.append(Change(feature, move.mode, feature.value(now), after, amount, cost))
     return tuple(sorted(changes, key=lambda change: -change.cost))
 
 

@@ -25,7 +25,7 @@ from armin.problem import Problem, Solution, Status, required_weight
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
 from armin.schema import Rows, Schema
 from armin.solve import solve
-from armin.solve.path import PathPoint, solve_path
+from armin.solve.path import solve_path
 
 __all__ = ["Explainer", "check_whole"]
 
@@ -203,8 +203,9 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
         self._check_fitted()
         table = self.schema.frame(frame)
-        rows = [table.iloc[[i]] for i in range(len(table))]
-        tasks = (delayed(_explain_one)(self, row, tuple(locked)) for row in rows)
+        # small arguments: what a cluster ships by itself is not lost with the worker that holds it
+        rows = table.astype(object).to_dict("records")
+        tasks = (delayed(_explain_one)(self, i, row, tuple(locked)) for i, row in zip(table.index, rows, strict=True))
         answers = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
         if progress:
             from rich.console import Console
@@ -408,11 +409,11 @@ def check_whole(owner: str, what: str, value: object, least: int) -> None:
         )
 
 
-def _explain_one(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -> Recourse | Failure:
+def _explain_one(explainer: Explainer, label: Any, row: dict[str, Any], locked: tuple[str, ...]) -> Recourse | Failure:
     try:
         return explainer.explain(row, locked=locked)
     except ArminError as error:
-        return Failure(row.index[0], error)
+        return Failure(label, error)
 
 
 def _replay(point: PathPoint, then: Solver) -> Solver:

@@ -62,6 +62,12 @@ class Oracle:
                 raise ParameterError(
                     "The 'margin' parameter needs a 'threshold' where there are more than two classes. Set threshold=."
                 )
+            _, final = unwrap(self.estimator)
+            if any(isinstance(getattr(final, name, None), float) for name in ("threshold", "best_threshold_")):
+                raise ParameterError(
+                    f"{type(final).__name__} has a threshold of its own, so 'margin' needs to know where to start: "
+                    "set threshold=."
+                )
             threshold = 0.5
         if threshold + margin > 1:
             raise ParameterError(

@@ -26,6 +26,8 @@ def decode_column(feature: Feature, codes: NDArray[np.float64], dtype: Any = Non
     >>> decode_column(rate, np.array([1.0, 0.5]), np.dtype("int64")).tolist()
     [1.0, 0.5]
     """
+    if feature.is_number and isinstance(dtype, np.dtype) and _holds(codes, dtype):
+        return pd.Series(codes.astype(dtype), copy=False)
     if not feature.is_number:
         column = _values(feature, codes)
         if dtype is None:
@@ -39,6 +41,16 @@ def decode_column(feature: Feature, codes: NDArray[np.float64], dtype: Any = Non
     if isinstance(dtype, pd.CategoricalDtype):
         return column.astype(_extended(dtype, column))
     return column.astype(dtype) if _fits(column, dtype) else _wider(column)
+
+
+def _holds(codes: NDArray[np.float64], dtype: np.dtype[Any]) -> bool:
+    """Whether a plain numeric type holds the codes as they are; the common case, settled without pandas."""
+    if dtype.kind == "f":
+        return True
+    if dtype.kind not in "iu" or np.isnan(codes).any():
+        return False
+    limits = np.iinfo(dtype)
+    return bool(np.all((codes == np.round(codes)) & (codes >= limits.min) & (codes <= limits.max)))
 
 
 def _wholes(codes: NDArray[np.float64]) -> pd.Series[Any]:

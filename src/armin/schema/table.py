@@ -255,9 +255,9 @@ class Schema:
         like : a frame whose column types are used where the values allow it
         """
         columns: dict[str, Any] = {}
+        dtypes = {} if like is None else like.dtypes.to_dict()
         for i, feature in enumerate(self.features):
-            dtype = None if like is None else like[feature.name].dtype
-            columns[feature.name] = decode_column(feature, matrix[:, i], dtype)
+            columns[feature.name] = decode_column(feature, matrix[:, i], dtypes.get(feature.name))
         return pd.DataFrame(columns, columns=self.names)
 
     def plausible(self, codes: NDArray[np.float64]) -> NDArray[np.bool_]:

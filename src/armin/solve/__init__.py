@@ -111,4 +111,4 @@ METHODS: dict[str, Method] = {
     "milo": _milo,
     "subsample": _subsample,
 }
-"""Every method by name: a function of problem, solver, time limit and callback. Each imports what it needs when called."""
+"""Every method by name: a function of problem, solver, time limit and callback, which imports what it needs."""

@@ -12,32 +12,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from armin.errors import ParameterError
-from armin.problem import WEIGHT_TOLERANCE, Problem, Solution, Status
+from armin.problem import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
 from armin.solve import solve
 
 __all__ = ["PathPoint", "solve_path"]
-
-
-@dataclass(frozen=True, eq=False)
-class PathPoint:
-    """A step of the path from cheap and doubtful to dear and certain.
-
-    Attributes
-    ----------
-    solution : what the solver found
-    weight : the accepted weight. The solution answers every requirement above the weight of the point
-        before it, up to this one. Where the solution has no choice: the requirement that ended the path.
-    confidence : ``weight`` divided by the total weight
-    """
-
-    solution: Solution
-    weight: float
-    confidence: float
 
 
 def solve_path(

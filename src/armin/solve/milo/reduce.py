@@ -46,7 +46,9 @@ def merge_options(problem: Problem, model: TreeEnsemble) -> tuple[Problem, tuple
     """
     ruled = {d for rule in problem.rules for d in (rule.first, rule.second)}
     kept = tuple(
-        np.arange(option.size) if problem.forbidden or problem.forbidden_sets or d in ruled else _cheapest(option, model)
+        np.arange(option.size)
+        if problem.forbidden or problem.forbidden_sets or d in ruled
+        else _cheapest(option, model)
         for d, option in enumerate(problem.options)
     )
     options = tuple(

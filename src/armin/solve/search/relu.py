@@ -3,98 +3,28 @@
 A node of the search gives each feature a range of options. The action enters the network once, as
 u = sum of U_d[j_d] in the first layer, so one box for u and one linear bound on the scores, with
 offsets of its own for each candidate, say whether candidates of the required weight can still be
-accepted, and at what cost at least.
+accepted, and at what cost at least. As the same bound serves every required weight, one search finds
+the whole path: a node is dropped when it can improve the answer for no weight.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from dataclasses import replace
 
 import numpy as np
 
-from armin.errors import SolverError
-from armin.models.kinds import ReluNetwork
-from armin.problem import Choice, Problem, Solution, Status
-from armin.solve.search.blackbox import search_black_box
-from armin.solve.search.relu_data import Leaf, Pool, Tables, Work, larger_pool, new_leaf, new_pool, new_work
-from armin.solve.search.relu_kernels import DONE, FOUND, FULL, run_deep, run_one
-from armin.solve.search.relu_tables import Case, Plan, cases_of, first_node, plan_of, tables_of
+from armin.errors import ParameterError
+from armin.problem import Problem, Solution, Status
+from armin.solve.path import PathPoint, _smallest_step
+from armin.solve.search.blackbox import search_black_box, search_black_box_best, search_black_box_path
+from armin.solve.search.relu_drive import Callback, drive, network_of
+from armin.solve.search.relu_goals import BETTER, BestGoal, OneGoal, PathGoal
 
-__all__ = ["search_relu"]
-
-BETTER = 1e-12
-"""A choice is better only if it is cheaper by more than this share: below it, sums differ by their order alone."""
-
-FEW, FEW_DEEP = 500.0, 64.0
-"""Nodes with at most this many choices are listed, with one hidden layer and with more."""
-
-EARLY_NODES = 4000
-"""Nodes spent at most on each of the smaller numbers of changes, which give good choices early."""
-
-MOST_BYTES = 1_000_000_000
-"""Beyond this size of the list of open nodes, the newest comes first, so that it grows no more."""
-
-Callback = Callable[[Solution], bool | None]
+__all__ = ["search_relu", "search_relu_best", "search_relu_path"]
 
 
-@dataclass(eq=False)
-class _Open:
-    """A case under search."""
-
-    tables: Tables
-    work: Work
-    leaf: Leaf
-    pool: Pool
-
-    def bound(self) -> float:
-        size = int(self.pool.tally[0])
-        if size == 0:
-            return float("inf")
-        if self.pool.tally[5]:
-            return float(self.pool.bound[self.pool.heap[:size]].min())
-        return float(self.pool.bound[self.pool.heap[0]])
-
-
-@dataclass(eq=False)
-class _State:
-    """What is known so far."""
-
-    problem: Problem
-    forbidden: np.ndarray[tuple[int, int], np.dtype[np.int64]]
-    deadline: float
-    callback: Callback | None
-    start: float = field(default_factory=time.perf_counter)
-    choice: Choice | None = None
-    cost: float = float("inf")
-    bound: float = 0.0
-    nodes: int = 0
-    stopped: bool = False
-
-    def solution(self) -> Solution:
-        seconds = time.perf_counter() - self.start
-        bound = min(self.bound, self.cost)
-        if self.choice is None:
-            status = Status.INFEASIBLE if bound == float("inf") else Status.UNKNOWN
-            return Solution(status, None, None, bound, seconds, "search", self.nodes)
-        status = Status.OPTIMAL if bound >= self.cost else Status.FEASIBLE
-        return Solution(status, self.choice, self.cost, bound, seconds, "search", self.nodes)
-
-    def offer(self, choice: Choice) -> None:
-        """Take ``choice`` if it is better and the model confirms it; remember it if not."""
-        if self.problem.is_solved_by(choice):
-            cost = self.problem.cost(choice)
-            if cost < self.cost:
-                self.choice, self.cost = choice, cost
-                self.report()
-        else:
-            self.forbidden = np.concatenate([self.forbidden, np.array([choice], dtype=np.int64)])
-
-    def report(self) -> None:
-        if self.callback is not None and self.callback(self.solution()) is False:
-            self.stopped = True
+def _has_gaps(problem: Problem) -> bool:
+    return not all(np.isfinite(table).all() for table in (problem.candidates, *(o.outcomes for o in problem.options)))
 
 
 def search_relu(problem: Problem, time_limit: float | None = None, callback: Callback | None = None) -> Solution:
@@ -104,7 +34,7 @@ def search_relu(problem: Problem, time_limit: float | None = None, callback: Cal
     ----------
     problem : the problem
     time_limit : seconds after which the best choice so far and a true bound are returned
-    callback : called with the state of the search now and then; returning False ends it
+    callback : called with the state of the search now and then; returning False ends it, as an interrupt does
 
     Examples
     --------
@@ -118,95 +48,93 @@ def search_relu(problem: Problem, time_limit: float | None = None, callback: Cal
     >>> solution.status.value, solution.choice, solution.cost
     ('optimal', (0, 1), 1.5)
     """
-    model = problem.model
-    if not isinstance(model, ReluNetwork):
-        raise SolverError(
-            f"search_relu needs a ReluNetwork. Got a {type(model).__name__}. Use solve() to pick a solver."
-        )
-    if not all(np.isfinite(table).all() for table in (problem.candidates, *(o.outcomes for o in problem.options))):
-        return search_black_box(problem, time_limit, callback)  # bounds need numbers; asking the model does not
-    state = _State(problem, np.zeros((0, len(problem.options)), np.int64), float("inf"), callback)
-    if time_limit is not None:
-        state.deadline = state.start + time_limit
-    try:
-        if problem.is_solved_by(problem.keep):
-            state.choice, state.cost = problem.keep, 0.0
-        else:
-            _search(plan_of(problem, model), state)
-    except KeyboardInterrupt:
-        state.stopped = True
-    return state.solution()
+    network_of(problem)
+    if _has_gaps(problem):  # bounds need numbers; asking the model does not
+        return search_black_box(problem, time_limit, callback)
+    return drive(problem, OneGoal(problem), time_limit, callback).solution()
 
 
-def _search(plan: Plan, state: _State) -> None:
-    state.forbidden = plan.shared.words.forbidden
-    cases = cases_of(plan)
-    few = FEW if len(plan.network.weights) == 1 else FEW_DEEP
-    for limit in sorted({limit for limit in (1, 2, 3) if limit < plan.problem.limit}):
-        _explore(plan, cases, state, limit, few, early=True)
-    _explore(plan, cases, state, plan.problem.limit, few, early=False)
+def search_relu_best(
+    problem: Problem, count: int, time_limit: float | None = None, callback: Callback | None = None
+) -> list[Solution]:
+    """Find the cheapest choices that change different sets of features, the cheapest first, in one search.
+
+    Parameters
+    ----------
+    problem, time_limit, callback : as in :func:`search_relu`
+    count : how many
+
+    Returns
+    -------
+    list of Solution
+        Fewer than ``count`` if there are no more, or if time ran out. All carry the time and the nodes of the whole
+        search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from armin.models.kinds import Above, ReluNetwork
+    >>> net = ReluNetwork((np.array([[1.0], [1.0]]), np.array([[1.0]])), (np.zeros(1), np.array([-6.0])), Above(0.0))
+    >>> problem = Problem.from_tables(
+    ...     [[2, 1], [3, 1]], {0: [0, 2, 4], 1: [0, 5]}, {0: [0, 1, 2], 1: [0, 1.5]}, net, required=2
+    ... )
+    >>> [(solution.choice, solution.cost) for solution in search_relu_best(problem, 3)]
+    [((0, 1), 1.5), ((2, 0), 2.0), ((1, 1), 2.5)]
+    """
+    network_of(problem)
+    if count < 1:
+        raise ParameterError(f"The 'count' of search_relu_best must be at least 1. Got {count!r} instead.")
+    if _has_gaps(problem):
+        return search_black_box_best(problem, count, time_limit, callback)
+    goal = BestGoal(problem, count)
+    state = drive(problem, goal, time_limit, callback)
+    last = state.solution()
+    solutions = []
+    for cost, choice in goal.ranked():
+        proved = cost <= state.bound
+        status, bound = (Status.OPTIMAL, cost) if proved else (Status.FEASIBLE, state.bound)
+        solutions.append(replace(last, status=status, choice=choice, cost=cost, bound=bound))
+    return solutions
 
 
-def _opened(plan: Plan, case: Case, limit: int) -> _Open:
-    tables = tables_of(plan, case, limit)
-    pool = new_pool(tables.words.slot.size, 256)
-    pool.node[0], pool.critical[0] = first_node(plan, case, tables)
-    pool.bound[0] = case.floor
-    pool.tally[0], pool.tally[1], pool.tally[2] = 1, 255, 1  # the free place at the end of the list is place 0
-    return _Open(tables, new_work(tables), new_leaf(tables), pool)
+def search_relu_path(
+    problem: Problem, time_limit: float | None = None, callback: Callback | None = None
+) -> list[PathPoint]:
+    """Solve for every required weight in one search, whatever ``problem.required`` says.
 
+    Parameters
+    ----------
+    problem, time_limit, callback : as in :func:`search_relu`
 
-def _share(tables: Tables) -> int:
-    """How many nodes take some hundredths of a second."""
-    h, n = tables.crowd.base.shape
-    work = h * (20 * n + 40 * tables.words.slot.size)
-    if tables.deep.width.size > 1:
-        work += 10 * (tables.deep.group.size - 1) * int(tables.deep.weight.size) * h
-    return int(max(16, 100_000_000 // max(1, work)))
+    Returns
+    -------
+    list of PathPoint
+        As :func:`armin.solve.path.solve_path`. All carry the time and the nodes of the whole search.
 
-
-def _explore(plan: Plan, cases: list[Case], state: _State, limit: int, few: float, early: bool) -> None:
-    """Search all cases with at most ``limit`` changes, the lowest bound first; ``early`` ones give up soon."""
-    queue: list[tuple[float, int, _Open | None]] = []
-    for i, case in enumerate(cases):
-        if len(case.changed) + sum(1 for _, j in case.picked if j) <= limit:
-            heappush(queue, (case.floor, i, None))
-    last = state.nodes + EARLY_NODES
-    while queue and not state.stopped:
-        bound, i, task = heappop(queue)
-        if not early:
-            state.bound = max(state.bound, min(bound, state.cost))
-        if bound >= state.cost * (1.0 - BETTER):
-            break
-        if time.perf_counter() > state.deadline or (early and state.nodes > last):
-            state.stopped = not early or time.perf_counter() > state.deadline
-            return
-        task = task or _opened(plan, cases[i], limit)
-        if _advance(task, state, few) != DONE:
-            heappush(queue, (max(bound, task.bound()), i, task))
-        state.report()
-    if not early and not state.stopped:
-        state.bound = state.cost
-
-
-def _advance(task: _Open, state: _State, few: float) -> int:
-    """Let a case run for its share of work."""
-    words = task.tables.words
-    if words.forbidden.shape[0] != state.forbidden.shape[0]:
-        task.tables = task.tables._replace(words=words._replace(forbidden=state.forbidden))
-    before = int(task.pool.tally[3])
-    share = _share(task.tables)
-    run = run_one if task.tables.deep.width.size == 1 else run_deep
-    code, _ = run(*task.tables, task.work, task.leaf, task.pool, state.cost * (1.0 - BETTER), share, few)
-    state.nodes += int(task.pool.tally[3]) - before
-    if code == FOUND:
-        state.offer(tuple(int(j) for j in task.leaf.choice[1]))
-    elif code == FULL:
-        pool = larger_pool(task.pool)
-        size = int(pool.tally[0])
-        if sum(array.nbytes for array in pool) > MOST_BYTES and not pool.tally[5]:
-            newest = np.argsort(-pool.stamp[pool.heap[:size]], kind="stable")
-            pool.heap[:size] = pool.heap[:size][newest]
-            pool.tally[5] = 1
-        task.pool = pool
-    return int(code)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from armin.models.kinds import Above, ReluNetwork
+    >>> net = ReluNetwork((np.array([[1.0]]), np.array([[1.0]])), (np.zeros(1), np.array([-4.0])), Above(0.0))
+    >>> problem = Problem.from_tables([[1.0], [2.0], [2.0]], {0: [0, 1, 2, 3]}, {0: [0, 1, 2, 3]}, net, required=1)
+    >>> [(point.solution.cost, point.weight) for point in search_relu_path(problem)]
+    [(2.0, 2.0), (3.0, 3.0)]
+    """
+    network_of(problem)
+    if _has_gaps(problem):
+        return search_black_box_path(problem, time_limit, callback)
+    goal = PathGoal(problem, _smallest_step(problem))
+    state = drive(problem, goal, time_limit, callback)
+    last, points = state.solution(), list[PathPoint]()
+    for i, point in enumerate(goal.points):
+        if i + 1 < len(goal.points) and goal.points[i + 1].cost <= point.cost * (1.0 + BETTER):
+            continue  # more weight for the same cost but for rounding
+        proved = point.cost <= state.bound
+        status, bound = (Status.OPTIMAL, point.cost) if proved else (Status.FEASIBLE, state.bound)
+        solution = replace(last, status=status, choice=point.choice, cost=point.cost, bound=bound)
+        points.append(PathPoint(solution, point.weight, point.weight / goal.total))
+    if goal.next is not None:
+        status = Status.INFEASIBLE if state.bound == float("inf") else Status.UNKNOWN
+        solution = replace(last, status=status, choice=None, cost=None, bound=state.bound)
+        points.append(PathPoint(solution, goal.next, goal.next / goal.total))
+    return points

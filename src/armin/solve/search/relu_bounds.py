@@ -1,4 +1,4 @@
-"""Bounds of a node: where the first layer can go, a linear bound on the scores, what it costs to meet it."""
+"""Bounds of a node: a linear bound on the scores, and what it costs to meet it."""
 
 from __future__ import annotations
 
@@ -23,115 +23,18 @@ from armin.solve.search.relu_data import (
     Work,
 )
 
-__all__ = ["bound_cost", "box", "gains", "loosen_one", "quantile", "relax_one", "shrink", "sum_top"]
+__all__ = [
+    "bound_cost",
+    "bound_largest",
+    "bound_sum",
+    "gains",
+    "loosen_one",
+    "quantile",
+    "relax_one",
+    "sum_top",
+]
 
 INFINITE = 1e300
-
-
-@inner
-def shrink(moves: Moves, node: Node, cheapest: Floats, incumbent: float) -> tuple[float, int]:
-    """Drop options that are too dear beside the others; the least cost (-1 if nothing remains) and the changes left."""
-    floor = moves.paid
-    left = moves.limit
-    for d in range(node.shape[1]):
-        if node[STATE, d] == MUST:
-            least = np.inf
-            for j in range(node[LOW, d], node[HIGH, d]):
-                least = min(least, moves.cost[j])
-            cheapest[d] = least
-            left -= 1
-            floor = max(floor, least) if moves.largest else floor + least
-    if left < 0 or not floor < incumbent:
-        return -1.0, 0
-    for d in range(node.shape[1]):
-        if node[STATE, d] == FREE and left == 0:
-            node[STATE, d] = KEPT
-        if node[STATE, d] == KEPT:
-            continue
-        room = incumbent
-        if not moves.largest:
-            room = incumbent - floor
-            if node[STATE, d] == MUST:
-                room += cheapest[d]
-        a, b = node[LOW, d], node[HIGH, d]
-        while a < b and moves.cost[a] >= room:
-            a += 1
-        while a < b and moves.cost[b - 1] >= room:
-            b -= 1
-        node[LOW, d], node[HIGH, d] = a, b
-        if a == b:
-            if node[STATE, d] == MUST:
-                return -1.0, 0
-            node[STATE, d] = KEPT
-    return floor, left
-
-
-@inner_fast
-def _ends(moves: Moves, d: int, low: int, high: int, least: Floats, most: Floats) -> None:
-    """The least and the most that the options ``low .. high - 1`` of feature d add to each neuron."""
-    if moves.line[d]:
-        x, y = moves.delta[low], moves.delta[high - 1]
-        for h in range(least.size):
-            p, q = x * moves.row[d, h], y * moves.row[d, h]
-            least[h] = p if p < q else q
-            most[h] = q if p < q else p
-        return
-    for h in range(least.size):
-        least[h] = moves.move[low, h]
-        most[h] = least[h]
-    for j in range(low + 1, high):
-        for h in range(least.size):
-            p = moves.move[j, h]
-            least[h] = p if p < least[h] else least[h]
-            most[h] = p if p > most[h] else most[h]
-
-
-@inner_fast
-def box(moves: Moves, node: Node, left: int, u: Floats, wide: Floats, top: Floats) -> None:
-    """Bounds on u = sum of U_d[j_d]: all that must change, and the ``left`` largest of what may."""
-    neurons = u.shape[1]
-    n_free = 0
-    for d in range(node.shape[1]):
-        if node[STATE, d] == FREE:
-            n_free += 1
-    keep = min(left, n_free)
-    last = top.shape[1] - 1
-    for h in range(neurons):
-        u[0, h] = 0.0
-        u[1, h] = 0.0
-    for i in range(keep):
-        for h in range(neurons):
-            top[0, i, h] = 0.0
-            top[1, i, h] = 0.0
-    least, most = top[0, last], top[1, last]
-    for d in range(node.shape[1]):
-        if node[STATE, d] == KEPT:
-            continue
-        _ends(moves, d, node[LOW, d], node[HIGH, d], least, most)
-        if node[STATE, d] == FREE:
-            for h in range(neurons):
-                least[h] = least[h] if least[h] < 0.0 else 0.0
-                most[h] = most[h] if most[h] > 0.0 else 0.0
-        for h in range(neurons):
-            wide[d, h] = most[h] - least[h]
-        if node[STATE, d] == MUST or keep == n_free:
-            for h in range(neurons):
-                u[0, h] += least[h]
-                u[1, h] += most[h]
-            continue
-        for i in range(keep):
-            for h in range(neurons):
-                p, q = top[0, i, h], least[h]
-                top[0, i, h] = q if q < p else p
-                least[h] = p if q < p else q
-                p, q = top[1, i, h], most[h]
-                top[1, i, h] = q if q > p else p
-                most[h] = p if q > p else q
-    if keep < n_free:
-        for i in range(keep):
-            for h in range(neurons):
-                u[0, h] += top[0, i, h]
-                u[1, h] += top[1, i, h]
 
 
 @inner_fast
@@ -294,16 +197,19 @@ def _psi(moves: Moves, node: Node, work: Work, left: int, theta: float) -> tuple
 
 
 @inner
-def _bound_sum(moves: Moves, node: Node, work: Work, left: int, need: float, stop: float) -> tuple[float, int]:
-    """Least sum of costs that can gain ``need``: the largest theta * need - Psi(theta); and how many lines were drawn.
+def bound_sum(
+    moves: Moves, node: Node, work: Work, left: int, need: float, stop: float, lines: int
+) -> tuple[float, int]:
+    """Least sum of costs that can gain ``need``: the largest theta * need - Psi(theta); and the number of lines drawn.
 
-    A line (theta, Psi(theta)) bounds the cost for every other need too. Stops at a bound of ``stop``.
+    A line (theta, Psi(theta)) bounds the cost for every other need too; ``lines`` are there already.
+    Stops at a bound of ``stop``.
     """
-    theta, step = 0.0, 0
+    theta, step, last = 0.0, lines, min(lines + 32, work.lines.shape[0])
     left_theta, left_psi, left_gain = 0.0, 0.0, 0.0
     right_theta, right_psi, right_gain = np.inf, 0.0, 0.0
     bound = -np.inf
-    while step < work.lines.shape[0]:
+    while step < last:
         psi, got = _psi(moves, node, work, left, theta)
         work.lines[step, 0], work.lines[step, 1] = theta, psi
         step += 1
@@ -332,7 +238,7 @@ def _bound_sum(moves: Moves, node: Node, work: Work, left: int, need: float, sto
 
 
 @inner
-def _bound_largest(moves: Moves, node: Node, work: Work, left: int, need: float, floor: float, stop: float) -> float:
+def bound_largest(moves: Moves, node: Node, work: Work, left: int, need: float, floor: float, stop: float) -> float:
     """Least maximum of costs that can gain ``need``."""
     below, above = floor, stop
     value = work.feature[VALUE]
@@ -371,6 +277,6 @@ def bound_cost(
     if most < need:
         return np.inf, most, 0
     if moves.largest:
-        return _bound_largest(moves, node, work, left, need, floor, stop), most, 0
-    cost, lines = _bound_sum(moves, node, work, left, need, stop - moves.paid)
+        return bound_largest(moves, node, work, left, need, floor, stop), most, 0
+    cost, lines = bound_sum(moves, node, work, left, need, stop - moves.paid, 0)
     return moves.paid + cost, most, lines

@@ -16,6 +16,7 @@ __all__ = [
     "Leaf",
     "Moves",
     "Pool",
+    "Stairs",
     "Tables",
     "Words",
     "Work",
@@ -43,6 +44,12 @@ CHEAPEST, BEST, VALUE, REACH, LOOSE = 0, 1, 2, 3, 4
 BLOCK = 32
 """Candidates that are scored at once."""
 
+LINES = 256
+"""Lines that bound the cost of a node, at most."""
+
+FOUND = 16
+"""Choices that are kept from one list, at most."""
+
 
 class Moves(NamedTuple):
     """D features with M options other than "keep"; H neurons in the first layer."""
@@ -67,9 +74,16 @@ class Crowd(NamedTuple):
     margin: Floats  # (Q, H') coefficients of the last hidden layer
     bias: Floats  # (Q,)
     way: Ints  # (Q,) which way to be accepted a margin belongs to, ascending
-    required: float
     total: float
     tolerance: float
+
+
+class Stairs(NamedTuple):
+    """What is wanted: S steps of rising weight and cost. A choice is better if it improves one of them."""
+
+    require: Floats  # (S,) the weight that a choice needs to count for a step
+    cost: Floats  # (S,) what it must cost less than
+    top: Floats  # (S,) the weight up to which the step goes
 
 
 class Deep(NamedTuple):
@@ -97,6 +111,8 @@ class Words(NamedTuple):
     slot: Ints  # (D,) index of the feature in the problem
     fixed: Ints  # (features of the problem,) the choice where this search does not decide
     forbidden: Ints  # (., features of the problem)
+    sets: Bools  # (., features of the problem) a choice that changes exactly one of these ...
+    price: Floats  # (.,) ... must cost less than this
     rule: Ints  # (., 4) first and second feature, place in `table`, its width
     table: Bools
 
@@ -107,6 +123,7 @@ class Pool(NamedTuple):
     node: Node  # (places, 3, D)
     bound: Floats  # (places,)
     critical: Ints  # (places,) the candidate whose relaxation is made tight
+    high: Floats  # (places,) no choice of the node is better at weights above this
     stamp: Ints  # (places,)
     heap: Ints  # (places,)
     free: Ints  # (places,)
@@ -127,7 +144,9 @@ class Work(NamedTuple):
     gain: Floats  # (M,)
     feature: Floats  # (5, D)
     chosen: Ints  # (D + 1,)
-    lines: Floats  # (32, 2)
+    lines: Floats  # (LINES, 2)
+    step: Floats  # (S,) the gain that a step needs, or the least cost of it
+    who: Ints  # (S,) the candidate that decides about a step
 
 
 class Leaf(NamedTuple):
@@ -142,7 +161,8 @@ class Leaf(NamedTuple):
     u: Floats  # (K + 2, H)
     score: Floats  # (BLOCK,)
     alive: Ints  # (BLOCK,)
-    choice: Ints  # (2, features of the problem) the one at hand, the best
+    choice: Ints  # (1 + FOUND, features of the problem) the one at hand, those found
+    found: Floats  # (2, FOUND) cost and weight of those found
     sums: Floats  # (K + 1,)
 
 
@@ -163,6 +183,7 @@ def new_pool(features: int, places: int) -> Pool:
         node=np.zeros((places, 3, features), np.int32),
         bound=np.zeros(places),
         critical=np.zeros(places, np.int64),
+        high=np.full(places, np.inf),
         stamp=np.zeros(places, np.int64),
         heap=np.zeros(places, np.int64),
         free=np.arange(places, dtype=np.int64)[::-1].copy(),
@@ -174,7 +195,7 @@ def larger_pool(pool: Pool) -> Pool:
     """The same nodes with twice the places."""
     places, _, features = pool.node.shape
     new = new_pool(features, 2 * places)
-    for name in ("node", "bound", "critical", "stamp", "heap"):
+    for name in ("node", "bound", "critical", "high", "stamp", "heap"):
         getattr(new, name)[:places] = getattr(pool, name)
     free = int(pool.tally[1])
     new.free[:places] = np.arange(places, 2 * places)[::-1]
@@ -199,7 +220,9 @@ def new_work(tables: Tables) -> Work:
         gain=np.zeros(tables.moves.cost.size),
         feature=np.zeros((5, d)),
         chosen=np.zeros(d + 1, np.int64),
-        lines=np.zeros((32, 2)),
+        lines=np.zeros((LINES, 2)),
+        step=np.zeros(1),
+        who=np.zeros(1, np.int64),
     )
 
 
@@ -217,6 +240,7 @@ def new_leaf(tables: Tables) -> Leaf:
         u=np.zeros((k + 2, h)),
         score=np.zeros(BLOCK),
         alive=np.zeros(BLOCK, np.int64),
-        choice=np.zeros((2, tables.words.fixed.size), np.int64),
+        choice=np.zeros((1 + FOUND, tables.words.fixed.size), np.int64),
+        found=np.zeros((2, FOUND)),
         sums=np.zeros(k + 1),
     )

@@ -5,10 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from armin.solve.search.compiled import inner, inner_fast
-from armin.solve.search.relu_data import BLOCK, FREE, HIGH, LOW, MUST, STATE, Crowd, Deep, Floats, Ints, Leaf, Moves, Node, Words
+from armin.solve.search.relu_data import (
+    BLOCK,
+    FREE,
+    HIGH,
+    LOW,
+    MUST,
+    STATE,
+    Crowd,
+    Deep,
+    Floats,
+    Ints,
+    Leaf,
+    Moves,
+    Node,
+    Stairs,
+    Words,
+    Work,
+)
 from armin.solve.search.relu_deep import carry_forward
 
-__all__ = ["best_choice", "number_of_choices"]
+__all__ = ["list_choices", "number_of_choices", "price_of", "step_above"]
 
 
 @inner_fast
@@ -30,10 +47,10 @@ def _score(crowd: Crowd, deep: Deep, q: int, u: Floats, first: int, last: int, n
 
 
 @inner
-def _satisfied(crowd: Crowd, deep: Deep, u: Floats, score: Floats, alive: Ints) -> bool:
-    """Whether candidates of the required weight are accepted at u, within the tolerance."""
+def _accepted(crowd: Crowd, deep: Deep, u: Floats, required: float, score: Floats, alive: Ints) -> float:
+    """The weight accepted at u, within the tolerance; -1 if less than ``required``."""
     n_candidates, n_margins = crowd.weight.size, crowd.bias.size
-    spare, lost, now = crowd.total - crowd.required, 0.0, 0
+    spare, lost, now = crowd.total - required, 0.0, 0
     for first in range(0, n_candidates, BLOCK):
         last = min(n_candidates, first + BLOCK)
         count = last - first
@@ -56,8 +73,22 @@ def _satisfied(crowd: Crowd, deep: Deep, u: Floats, score: Floats, alive: Ints) 
             if alive[n] == 0:
                 lost += crowd.weight[first + n]
         if lost > spare:
-            return False
-    return True
+            return -1.0
+    return crowd.total - lost
+
+
+@inner
+def price_of(words: Words, choice: Ints) -> float:
+    """What a choice must cost less than because of the features that it changes."""
+    for i in range(words.sets.shape[0]):
+        same = True
+        for d in range(choice.size):
+            if words.sets[i, d] != (choice[d] != 0):
+                same = False
+                break
+        if same:
+            return float(words.price[i])
+    return np.inf
 
 
 @inner
@@ -79,8 +110,26 @@ def _allowed(words: Words, choice: Ints) -> bool:
 
 
 @inner
-def _test(crowd: Crowd, deep: Deep, words: Words, leaf: Leaf, depth: int, n_groups: int) -> bool:
-    """Whether the choice taken so far satisfies the problem."""
+def _test(
+    crowd: Crowd,
+    deep: Deep,
+    stairs: Stairs,
+    words: Words,
+    leaf: Leaf,
+    depth: int,
+    cost: float,
+    required: float,
+    n_groups: int,
+    n_found: int,
+) -> float:
+    """The weight that the choice taken so far reaches if it is better than all found; it joins them. Else -1."""
+    choice = leaf.choice[0]
+    for d in range(choice.size):
+        choice[d] = words.fixed[d]
+    for i in range(depth):
+        choice[words.slot[leaf.sequence[leaf.taken[0, i]]]] = words.option[leaf.taken[1, i]]
+    if words.sets.shape[0] > 0 and cost >= price_of(words, choice):
+        return -1.0
     if n_groups > 1:
         lost = 0.0
         for g in range(n_groups):
@@ -90,20 +139,33 @@ def _test(crowd: Crowd, deep: Deep, words: Words, leaf: Leaf, depth: int, n_grou
             if gain < leaf.need[g]:
                 for n in range(deep.group[g], deep.group[g + 1]):
                     lost += crowd.weight[n]
-        if lost > crowd.total - crowd.required:
-            return False
-    if not _satisfied(crowd, deep, leaf.u[depth], leaf.score, leaf.alive):
-        return False
-    choice = leaf.choice[0]
-    for d in range(choice.size):
-        choice[d] = words.fixed[d]
-    for i in range(depth):
-        choice[words.slot[leaf.sequence[leaf.taken[0, i]]]] = words.option[leaf.taken[1, i]]
+        if lost > crowd.total - required:
+            return -1.0
+    weight = _accepted(crowd, deep, leaf.u[depth], required, leaf.score, leaf.alive)
+    if weight < 0.0:
+        return -1.0
+    weight = min(weight, stairs.top[-1])
+    for i in range(n_found):
+        if leaf.found[0, i] <= cost and leaf.found[1, i] >= weight:
+            return -1.0
     if not _allowed(words, choice):
-        return False
+        return -1.0
     for d in range(choice.size):
-        leaf.choice[1, d] = choice[d]
-    return True
+        leaf.choice[1 + n_found, d] = choice[d]
+    leaf.found[0, n_found], leaf.found[1, n_found] = cost, weight
+    return weight
+
+
+@inner
+def step_above(cost: Floats, x: float, first: int, last: int) -> int:
+    """The first step in ``first .. last`` that costs more than x; ``last + 1`` if none."""
+    while first <= last:
+        middle = (first + last) // 2
+        if cost[middle] > x:
+            last = middle - 1
+        else:
+            first = middle + 1
+    return first
 
 
 @inner
@@ -157,70 +219,84 @@ def _arrange(moves: Moves, leaf: Leaf, node: Node, left: int) -> tuple[int, int,
 
 
 @inner
-def best_choice(
+def list_choices(
     moves: Moves,
     crowd: Crowd,
     deep: Deep,
+    stairs: Stairs,
     words: Words,
+    work: Work,
     leaf: Leaf,
     node: Node,
     left: int,
-    incumbent: float,
+    first: int,
+    last: int,
+    cap: float,
     n_groups: int,
-) -> tuple[float, int]:
-    """The least cost below ``incumbent`` among all choices of a node (infinity if none), and how many were scored.
+) -> tuple[int, int]:
+    """List the choices of a node that are better at one of the steps ``first .. last``, and cost less than ``cap``.
 
-    The choice goes to ``leaf.choice[1]``. With one group, ``leaf.gain`` and ``leaf.need`` rule out partial choices;
-    with more, whole ones; with none, they say nothing.
+    They go to ``leaf.choice[1:]``; returns their number, and how many were scored. With one group, ``leaf.gain`` and
+    ``work.step`` rule out partial choices; with more, ``leaf.need`` whole ones; with none, they say nothing.
     """
     n_must, size, free_gain = _arrange(moves, leaf, node, left)
     at, taken, paid, got, more_gain = leaf.taken[0], leaf.taken[1], leaf.got[0], leaf.got[1], leaf.ahead[1]
-    need = leaf.need[0] if n_groups == 1 else -np.inf
-    deepest = n_must + left
-    result, scored = np.inf, 0
+    deepest, n_found, scored = n_must + left, 0, 0
     neurons = leaf.u.shape[1]
     for h in range(neurons):
         leaf.u[0, h] = 0.0
     paid[0], got[0] = moves.paid, 0.0
-    if n_must == 0 and moves.paid < incumbent and need <= 0.0 and _test(crowd, deep, words, leaf, 0, n_groups):
-        result = moves.paid
-        incumbent = result
-    level = 0 if size > 0 and deepest > 0 else -1
-    at[0], taken[0] = 0, node[LOW, leaf.sequence[0]]
-    while level >= 0:
-        if taken[level] == node[HIGH, leaf.sequence[at[level]]]:
-            at[level] += 1
-            if level >= n_must and at[level] < size:
-                taken[level] = node[LOW, leaf.sequence[at[level]]]
-            else:
-                level -= 1
-                if level >= 0:
-                    taken[level] += 1
-            continue
-        j, done, following = taken[level], level + 1, level + 1
-        cost = max(paid[level], moves.cost[j]) if moves.largest else paid[level] + moves.cost[j]
-        gain = got[level] + leaf.gain[0, j]
-        rest_cost, rest_gain = 0.0, free_gain
-        if done < n_must:
-            rest_cost, rest_gain = leaf.ahead[2, done], more_gain[done]
-        elif done > n_must:
-            following = at[level] + 1
-            rest_gain = (deepest - done) * more_gain[following]
-        least = max(cost, rest_cost) if moves.largest else cost + rest_cost
-        if least >= incumbent or (n_groups == 1 and gain + rest_gain < need):
-            taken[level] += 1
-            continue
-        for h in range(neurons):
-            leaf.u[done, h] = leaf.u[level, h] + moves.move[j, h]
-        paid[done], got[done] = cost, gain
-        if done >= n_must and (n_groups != 1 or gain >= need):
-            scored += 1
-            if _test(crowd, deep, words, leaf, done, n_groups):
-                result = cost
-                incumbent = cost
-        if done < deepest and following < size:
+    level = -1
+    if size > 0 and deepest > 0:
+        level = 0
+        at[0], taken[0] = 0, node[LOW, leaf.sequence[0]]
+    start = n_must == 0  # whether to ask about the choice that changes nothing more
+    while start or level >= 0:
+        done, following, cost, gain = 0, 0, moves.paid, 0.0
+        rest_cost, rest_gain = 0.0, 0.0
+        if not start:
+            if taken[level] == node[HIGH, leaf.sequence[at[level]]]:
+                at[level] += 1
+                if level >= n_must and at[level] < size:
+                    taken[level] = node[LOW, leaf.sequence[at[level]]]
+                else:
+                    level -= 1
+                    if level >= 0:
+                        taken[level] += 1
+                continue
+            j, done, following = taken[level], level + 1, level + 1
+            cost = max(paid[level], moves.cost[j]) if moves.largest else paid[level] + moves.cost[j]
+            gain = got[level] + leaf.gain[0, j]
+            rest_gain = free_gain
+            if done < n_must:
+                rest_cost, rest_gain = leaf.ahead[2, done], more_gain[done]
+            elif done > n_must:
+                following = at[level] + 1
+                rest_gain = (deepest - done) * more_gain[following]
+            least = max(cost, rest_cost) if moves.largest else cost + rest_cost
+            i = step_above(stairs.cost, least, first, last)
+            if i > last or least >= cap or (n_groups == 1 and gain + rest_gain < work.step[i]):
+                taken[level] += 1
+                continue
+            for h in range(neurons):
+                leaf.u[done, h] = leaf.u[level, h] + moves.move[j, h]
+            paid[done], got[done] = cost, gain
+        if done >= n_must:
+            i = step_above(stairs.cost, cost, first, last)
+            if i <= last and cost < cap and (n_groups != 1 or gain >= work.step[i]):
+                scored += 1
+                weight = _test(crowd, deep, stairs, words, leaf, done, cost, stairs.require[i], n_groups, n_found)
+                if weight >= 0.0:
+                    n_found += 1
+                    if weight >= stairs.top[last]:
+                        cap = cost
+                    if n_found == leaf.found.shape[1]:
+                        return n_found, scored
+        if start:
+            start = False
+        elif done < deepest and following < size:
             level = done
             at[level], taken[level] = following, node[LOW, leaf.sequence[following]]
         else:
             taken[level] += 1
-    return result, scored
+    return n_found, scored

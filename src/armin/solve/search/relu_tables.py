@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from armin.models.kinds import FloatArray, IntArray, ReluNetwork
-from armin.problem import WEIGHT_TOLERANCE, Options, Problem
+from armin.problem import Options, Problem
 from armin.solve.search.relu_data import (
     BLOCK,
     FREE,
@@ -225,7 +225,6 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
             margin=np.ascontiguousarray(network.margin),
             bias=network.bias,
             way=network.way.astype(np.int64),
-            required=problem.required - 2.0 * WEIGHT_TOLERANCE * total,
             total=total,
             tolerance=_tolerance(problem, network),
         ),
@@ -235,6 +234,8 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
             slot=np.array(slot, dtype=np.int64),
             fixed=np.zeros(len(problem.options), np.int64),
             forbidden=np.array(sorted(problem.forbidden), dtype=np.int64).reshape(-1, len(problem.options)),
+            sets=np.zeros((0, len(problem.options)), bool),
+            price=np.zeros(0),
             rule=rule,
             table=rule_table,
         ),
@@ -289,8 +290,8 @@ def _groups(
     return [*groups, order[core:]]
 
 
-def tables_of(plan: Plan, case: Case, limit: int) -> Tables:
-    """The tables of one case, with at most ``limit`` changes in all."""
+def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Tables:
+    """The tables of one case, with at most ``limit`` changes in all, for weights of ``required`` and more."""
     problem, network = plan.problem, plan.network
     inputs, fixed, costs = problem.candidates.copy(), np.zeros(len(problem.options), np.int64), []
     for f in case.changed:
@@ -309,7 +310,7 @@ def tables_of(plan: Plan, case: Case, limit: int) -> Tables:
             spread, centre, place = network.weights[0][vary], first[0], inputs[:, vary] - inputs[0, vary]
         else:
             spread, centre, place = np.eye(first.shape[1]), np.zeros(first.shape[1]), first
-        groups = _groups(place, np.abs(spread).sum(axis=1), scores, weights, crowd.total - crowd.required)
+        groups = _groups(place, np.abs(spread).sum(axis=1), scores, weights, crowd.total - required)
         order = np.concatenate(groups)
         core = groups[:-1]
         deep = deep._replace(
@@ -333,7 +334,7 @@ def tables_of(plan: Plan, case: Case, limit: int) -> Tables:
     )
 
 
-def first_node(plan: Plan, case: Case, tables: Tables) -> tuple[Node, int]:
+def first_node(plan: Plan, case: Case, tables: Tables, required: float) -> tuple[Node, int]:
     """The root of a case, and its critical candidate."""
     start = tables.moves.start
     node = np.zeros((3, start.size - 1), np.int32)
@@ -342,5 +343,5 @@ def first_node(plan: Plan, case: Case, tables: Tables) -> tuple[Node, int]:
         node[STATE, plan.columns[f]] = MUST if f in case.changed else KEPT
     scores = plan.network.scores(tables.crowd.base.T)
     order = np.argsort(-scores, kind="stable")
-    enough = int(np.searchsorted(np.cumsum(tables.crowd.weight[order]), tables.crowd.required))
+    enough = int(np.searchsorted(np.cumsum(tables.crowd.weight[order]), required))
     return node, int(order[min(enough, order.size - 1)])

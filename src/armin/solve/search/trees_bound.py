@@ -33,6 +33,7 @@ class TreeState(NamedTuple):
     slot: NDArray[np.int32]
     rest: Words  # (levels, D + 1, words) see _free
     front: FloatArray  # (2, .) rising costs and weights of the choices found
+    changed: Words  # a set of features
 
 
 @kernel

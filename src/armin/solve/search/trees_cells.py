@@ -121,8 +121,13 @@ def cells_of(model: TreeEnsemble, tests: Tests, columns: IntArray, values: Float
     return Cells(np.concatenate([part.tests for part in parts]), goes, cell)
 
 
-def split_features(problem: Problem, model: TreeEnsemble, tests: Tests) -> tuple[list[Common], list[Local]]:
-    """The features of a problem by sort; columns that differ but may not change are one more local feature."""
+def split_features(
+    problem: Problem, model: TreeEnsemble, tests: Tests, apart: bool
+) -> tuple[list[Common], list[Local]]:
+    """The features of a problem by sort; columns that differ but may not change are one more local feature.
+
+    With ``apart``, changes that no tree notices are told apart from "keep".
+    """
     commons: list[Common] = []
     locals_: list[Local] = []
     n = problem.n_candidates
@@ -139,7 +144,7 @@ def split_features(problem: Problem, model: TreeEnsemble, tests: Tests) -> tuple
         cells = cells_of(model, tests, option.columns, values)
         grid = cells.cell.reshape(some.size, size)
         same = bool(np.all(grid == grid[0]))
-        classes = _classes(problem, d, grid[:1] if same else grid)
+        classes = _classes(problem, d, grid[:1] if same else grid, apart)
         kept = _cheapest(classes, option.costs)
         if same:
             if kept.size > 1:
@@ -163,7 +168,7 @@ def _constant(column: FloatArray) -> bool:
     return bool(np.all(column == column[0]) or np.all(np.isnan(column)))
 
 
-def _classes(problem: Problem, d: int, grid: IntArray) -> IntArray:
+def _classes(problem: Problem, d: int, grid: IntArray, apart: bool) -> IntArray:
     """Options (J,) that nothing tells apart get the same number."""
     size = grid.shape[1]
     if grid.shape[0] == 1:
@@ -180,6 +185,9 @@ def _classes(problem: Problem, d: int, grid: IntArray) -> IntArray:
         named = np.unique([choice[d] for choice in problem.forbidden])
         key = key.astype(np.intp)
         key[named] = size * size + named
+    if apart:
+        key = key.astype(np.intp)
+        key[0] = -1
     return np.asarray(key)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from armin.solve.search.trees_bound import CAP, CHANGES, CONTEXT, GROUPS, HEAD, NEED, TOP, TOTAL, UNIONS, and_kept
+from armin.solve.search.trees_bound import CAP, CHANGES, CONTEXT, GROUPS, HEAD, TOP, TOTAL, UNIONS, and_kept, needed
 from armin.solve.search.trees_tables import COMMON, IS_MAX, KEEP_AT, LIMIT, LOCAL, OWN, OWN_WORD, SHARED
 from armin.solve.search.words import copy_into, kernel, lowest_bit, sort_by
 
@@ -72,7 +72,8 @@ def enter(tables: Any, state: Any, chosen: Any) -> None:  # pragma: no cover - c
         state.weight[g] = total[rank[g]]
         copy_into(masks[rank[g]], state.mask[UNIONS + g])
     # groups that outweigh what may fail: at least one of them must pass
-    spare, end = state.number[TOTAL] - state.number[NEED], 0
+    need = needed(state.counter, state.number, state.front, state.number[CONTEXT])
+    spare, end = state.number[TOTAL] - need, 0
     while end < first.size and spare >= 0:
         spare -= state.weight[end]
         end += 1

@@ -58,13 +58,16 @@ class Leaves:
     tree: NDArray[np.int64]  # (trees + 1,) into the leaves
 
 
-def reduce_problem(problem: Problem) -> Reduced:
-    """Merge options into cells, and candidates that no option tells apart."""
+def reduce_problem(problem: Problem, apart: bool = False) -> Reduced:
+    """Merge options into cells, and candidates that no option tells apart.
+
+    With ``apart``, changes without effect stay, as they do where sets of features are ruled out.
+    """
     model = problem.model
     if not isinstance(model, TreeEnsemble):
         raise SolverError(f"The search for trees needs a TreeEnsemble. Got {type(model).__name__}; use solve().")
     tests = number_tests(model)
-    commons, locals_ = split_features(problem, model, tests)
+    commons, locals_ = split_features(problem, model, tests, apart or bool(problem.forbidden_sets))
     sorts = [np.zeros(problem.n_candidates, np.int64), *(f.sort for f in locals_)]
     first, group = merge_rows(np.stack(sorts, axis=1).astype(np.int64))
     done = np.zeros(tests.node.size, dtype=bool)

@@ -30,7 +30,7 @@ from armin.solve.search.trees_bound import (
 )
 from armin.solve.search.trees_context import enter, pick_options
 from armin.solve.search.trees_tables import COMMON, IS_MAX, KEEP_AT, LIMIT, LOCAL
-from armin.solve.search.words import copy_into, kernel
+from armin.solve.search.words import copy_into, is_banned, kernel
 
 __all__ = ["explore"]
 
@@ -139,6 +139,21 @@ def _split(sides: Any, costs: Any, stack: Any, count: Any, node: Any, p: int) ->
 
 
 @kernel
+def _ruled_out(shape: Any, bit: Any, banned: Any, changed: Any, node: Any) -> bool:  # pragma: no cover - compiled
+    """Whether the features that a node changes are a set that is ruled out."""
+    for w in range(changed.size):
+        changed[w] = 0
+    for f in range(shape[LOCAL]):
+        at = bit[shape[COMMON] + f]
+        if node[HEAD + f] > 0 and at >= 0:
+            changed[at // 64] |= np.uint64(1) << np.uint64(at % 64)
+    for k in range(node[2]):
+        at = bit[node[HEAD + shape[LOCAL] + 4 * k]]
+        changed[at // 64] |= np.uint64(1) << np.uint64(at % 64)
+    return is_banned(changed, banned)
+
+
+@kernel
 def explore(tables: Any, state: Any, node: Any, nodes: int) -> bool:  # pragma: no cover - compiled
     """Visit at most ``nodes`` nodes; true when ``node`` is a single choice that may well be valid."""
     shape, part, sides, costs, masks, rows, values = (
@@ -190,6 +205,8 @@ def explore(tables: Any, state: Any, node: Any, nodes: int) -> bool:  # pragma: 
                 ):
                     continue
                 _extend(shape, sides, costs, stack, count, node, cost, cap)
+            if tables.banned.shape[0] > 0 and _ruled_out(shape, tables.bit, tables.banned, state.changed, node):
+                continue
             node[0], node[1] = _BOX, shape[COMMON]
         pick = _restrict(shape, sides, costs, masks, work, node, cost, cap)
         if pick < 0 or not enough(

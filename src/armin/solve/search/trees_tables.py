@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from armin.models.kinds import Above, BoolArray, FloatArray, IntArray, TreeEnsemble
 from armin.solve.search.trees_cells import Common
 from armin.solve.search.trees_leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
-from armin.solve.search.words import Words, kernel, lowest_bit
+from armin.solve.search.words import Words, kernel, lowest_bit, sets_as_words
 
 __all__ = ["ExactTables", "TreeSearch", "TreeTables", "build_tables"]
 
@@ -38,6 +38,8 @@ class TreeTables(NamedTuple):
     local_cost: FloatArray  # (F, J)
     cell_masks: Words  # (cells, words of own trees)
     weight: FloatArray  # (N',) of merged candidates
+    bit: NDArray[np.int64]  # (D + F,) position of common and local features in the problem; -1: none
+    banned: Words  # (sets, .) sets of positions that must not be the ones that change
 
 
 SHARED, OWN, COMMON, LOCAL, LIMIT, IS_MAX, KEEP_AT, OWN_WORD = range(8)
@@ -109,6 +111,8 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
         costs,
         *local_tables,
         reduced.weight,
+        np.array([f.feature for f in [*commons, *reduced.locals_]], dtype=np.int64),
+        sets_as_words(problem.forbidden_sets, len(problem.options)),
     )
     return TreeSearch(
         tables,

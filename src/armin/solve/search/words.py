@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -11,7 +11,11 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["Words", "copy_into", "kernel", "lowest_bit", "sort_by"]
+from armin.problem import WEIGHT_TOLERANCE, Problem, Solution
+from armin.solve.path import PathPoint
+from armin.solve.path import _smallest_step as smallest_step
+
+__all__ = ["Words", "copy_into", "end_of_path", "is_banned", "kernel", "lowest_bit", "next_requirement", "sets_as_words", "sort_by"]
 
 Words = NDArray[np.uint64]
 
@@ -55,3 +59,46 @@ def copy_into(source: Any, target: Any) -> None:  # pragma: no cover - compiled
     """``target[:] = source``; a plain loop compiles many times faster."""
     for i in range(source.size):
         target[i] = source[i]
+
+
+def sets_as_words(sets: Iterable[frozenset[int]], size: int) -> Words:
+    """Sets of numbers below ``size`` as bits, one row each.
+
+    >>> sets_as_words([frozenset({0, 2}), frozenset({65})], 70).tolist()
+    [[5, 0], [0, 2]]
+    """
+    rows = sorted(sum(1 << i for i in numbers) for numbers in sets)
+    width = (size + 63) // 64 if size else 1
+    words = [[(row >> (64 * w)) & (2**64 - 1) for w in range(width)] for row in rows]
+    return np.array(words, dtype=np.uint64).reshape(len(rows), width)
+
+
+@kernel
+def is_banned(changed: Any, banned: Any) -> bool:  # pragma: no cover - compiled
+    """Whether the set ``changed`` is one of the rows of ``banned``."""
+    for s in range(banned.shape[0]):
+        same = True
+        for w in range(changed.size):
+            if banned[s, w] != changed[w]:
+                same = False
+                break
+        if same:
+            return True
+    return False
+
+
+def end_of_path(problem: Problem, points: list[PathPoint], reason: Solution) -> list[PathPoint]:
+    """The path with a last point that says why it ends, unless it ends with all candidates accepted."""
+    required = next_requirement(problem, points)
+    if required is None:
+        return points
+    return [*points, PathPoint(reason, required, required / float(problem.weights.sum()))]
+
+
+def next_requirement(problem: Problem, points: list[PathPoint]) -> float | None:
+    """The least weight that the path does not answer yet, or None."""
+    if not points:
+        return float(problem.weights.min())
+    total, step = float(problem.weights.sum()), smallest_step(problem)
+    weight = points[-1].weight
+    return None if weight + step > total * (1 + WEIGHT_TOLERANCE) else min(weight + step, total)

@@ -1,0 +1,251 @@
+"""Bounds of a node over all candidates, and the steps at which it can still be better."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from armin.solve.search.compiled import inner
+from armin.solve.search.relu_bounds import (
+    bound_cost,
+    bound_largest,
+    bound_sum,
+    gains,
+    loosen_one,
+    quantile,
+    relax_one,
+    sum_top,
+)
+from armin.solve.search.relu_data import BEST, LOOSE, Crowd, Deep, Floats, Leaf, Moves, Node, Stairs, Work
+from armin.solve.search.relu_deep import bound_layers, carry_back, loosen_deep
+
+__all__ = ["bound_deep", "bound_one"]
+
+TRIES = 4
+"""Steps at either end that get a bound of their own."""
+
+
+@inner
+def _keep_gains(work: Work, leaf: Leaf, g: int, need: float) -> None:
+    leaf.need[g] = need
+    for j in range(work.gain.size):
+        leaf.gain[g, j] = work.gain[j]
+    if g == 0:
+        for d in range(work.feature.shape[1]):
+            leaf.ahead[0, d] = work.feature[BEST, d]
+
+
+@inner
+def _each(
+    moves: Moves, crowd: Crowd, work: Work, node: Node, left: int, floor: float, stop: float, first: int, last: int
+) -> float:
+    """Raise ``each[1]`` of some candidates, whose scores are at most offset + slope @ u, to what acceptance costs.
+
+    Returns the need of the easiest of them.
+    """
+    need = np.inf
+    for n in range(first, last):
+        need = min(need, -work.offset[n] - crowd.tolerance)
+    cost, most, lines = bound_cost(moves, node, work, left, need, floor, stop)
+    for n in range(first, last):
+        x = -work.offset[n] - crowd.tolerance
+        y = np.inf
+        if x <= most:
+            y = cost if moves.largest else floor
+            for i in range(lines):
+                y = max(y, moves.paid + work.lines[i, 0] * x - work.lines[i, 1])
+        work.each[1, n] = max(work.each[1, n], y)
+    return need
+
+
+@inner
+def _close_way(crowd: Crowd, each: Floats, q: int, first: int, last: int) -> None:
+    """After the last margin of a way: the cheapest way counts."""
+    if q + 1 == crowd.bias.size or crowd.way[q + 1] != crowd.way[q]:
+        for n in range(first, last):
+            each[0, n] = max(each[0, n], -each[1, n])
+
+
+@inner
+def _open_way(crowd: Crowd, each: Floats, q: int, first: int, last: int, floor: float) -> None:
+    if q == 0 or crowd.way[q] != crowd.way[q - 1]:
+        for n in range(first, last):
+            each[1, n] = floor
+
+
+@inner
+def _rank(values: Floats, weight: Floats, stairs: Stairs, work: Work, first: int, last: int) -> None:
+    """For each step: the largest value that candidates of the weight it requires reach, and one that has it."""
+    order, size = work.order, work.order.size
+    gap = size // 2
+    while gap > 0:
+        for i in range(gap, size):
+            n, j = order[i], i
+            while j >= gap and values[order[j - gap]] < values[n]:
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = n
+        gap //= 2
+    i, reached = 0, weight[order[0]]
+    for step in range(first, last + 1):
+        while reached < stairs.require[step] and i + 1 < size:
+            i += 1
+            reached += weight[order[i]]
+        work.step[step], work.who[step] = values[order[i]], order[i]
+
+
+@inner
+def _by_lines(moves: Moves, work: Work, lines: int, need: float) -> float:
+    """The cost bound for a need that the lines drawn so far give."""
+    most = -np.inf
+    for i in range(lines):
+        most = max(most, work.lines[i, 0] * need - work.lines[i, 1])
+    return moves.paid + most
+
+
+@inner
+def _steps_one(
+    moves: Moves, stairs: Stairs, work: Work, node: Node, left: int, floor: float, first: int, last: int
+) -> tuple[int, int, float]:
+    """The steps at which a node can still be better, given the gain that each needs; and its least cost there."""
+    gains(moves, node, work.slope, work.gain, work.feature[BEST])
+    most, _ = sum_top(node, work.feature[BEST], left, work.chosen)
+    while first <= last and work.step[last] > most:
+        last -= 1
+    bound, lines = floor, 0
+    for end in range(2):  # the lowest step, then the highest
+        tries = 0
+        while first <= last:
+            i = first if end == 0 else last
+            cost = floor
+            if lines > 0:
+                cost = max(cost, _by_lines(moves, work, lines, work.step[i]))
+            if cost < stairs.cost[i] and tries < TRIES:
+                tries += 1
+                if moves.largest:
+                    cost = bound_largest(moves, node, work, left, work.step[i], floor, stairs.cost[i])
+                else:
+                    stop = stairs.cost[i] - moves.paid
+                    more, lines = bound_sum(moves, node, work, left, work.step[i], stop, lines)
+                    cost = max(cost, moves.paid + more)
+            if cost < stairs.cost[i]:
+                if end == 0:
+                    bound = cost
+                break
+            if end == 0:
+                first += 1
+            else:
+                last -= 1
+    return first, last, bound
+
+
+@inner
+def _steps_each(crowd: Crowd, stairs: Stairs, work: Work, first: int, last: int, cap: float) -> tuple[int, int, float]:
+    """As :func:`_steps_one`, given what the acceptance of each candidate costs at least."""
+    if first == last:
+        cost, work.who[first] = quantile(work.each[0], crowd.weight, stairs.require[first], work.order)
+        return first, last if -cost < cap else first - 1, -cost
+    _rank(work.each[0], crowd.weight, stairs, work, first, last)
+    while first <= last and -work.step[first] >= stairs.cost[first]:
+        first += 1
+    while first <= last and -work.step[last] >= stairs.cost[last]:
+        last -= 1
+    return first, last, -work.step[min(first, last)] if first <= last else np.inf
+
+
+@inner
+def bound_one(
+    moves: Moves,
+    crowd: Crowd,
+    stairs: Stairs,
+    work: Work,
+    leaf: Leaf,
+    node: Node,
+    critical: int,
+    left: int,
+    floor: float,
+    first: int,
+    last: int,
+    cap: float,
+) -> tuple[int, int, float, int]:
+    """One hidden layer: first and last step at which a node can be better, its bound, the candidate that decides it."""
+    n_candidates = crowd.weight.size
+    for n in range(n_candidates):
+        work.each[0, n] = -np.inf
+    for q in range(crowd.bias.size):
+        relax_one(crowd, work.box, q, critical, work.slope, work.gap, work.offset)
+        if crowd.bias.size == 1:
+            break
+        loosen_one(work.box, work.wide, work.gap, work.feature[LOOSE])
+        _open_way(crowd, work.each, q, 0, n_candidates, floor)
+        _each(moves, crowd, work, node, left, floor, cap, 0, n_candidates)
+        _close_way(crowd, work.each, q, 0, n_candidates)
+    if crowd.bias.size > 1:
+        first, last, bound = _steps_each(crowd, stairs, work, first, last, cap)
+        return first, last, bound, work.who[first] if first <= last else 0
+    if first == last:
+        # only the candidate at the required weight matters
+        score, who = quantile(work.offset, crowd.weight, stairs.require[first], work.order)
+        work.step[first], work.who[first] = -score - crowd.tolerance, who
+        bound, _, _ = bound_cost(moves, node, work, left, work.step[first], floor, cap)
+        if bound >= cap:
+            last = first - 1
+    else:
+        _rank(work.offset, crowd.weight, stairs, work, first, last)
+        for i in range(first, last + 1):
+            work.step[i] = -work.step[i] - crowd.tolerance
+        first, last, bound = _steps_one(moves, stairs, work, node, left, floor, first, last)
+    if first > last:
+        return first, last, np.inf, 0
+    _keep_gains(work, leaf, 0, work.step[first])
+    loosen_one(work.box, work.wide, work.gap, work.feature[LOOSE])
+    return first, last, bound, work.who[first]
+
+
+@inner
+def bound_deep(
+    moves: Moves,
+    crowd: Crowd,
+    deep: Deep,
+    stairs: Stairs,
+    work: Work,
+    leaf: Leaf,
+    node: Node,
+    left: int,
+    floor: float,
+    first_step: int,
+    last_step: int,
+    cap: float,
+) -> tuple[int, int, float]:
+    """Several hidden layers, group by group of candidates: first and last step, and the bound."""
+    lost = 0.0
+    for n in range(crowd.weight.size):
+        work.each[0, n] = -np.inf if n < deep.group[-1] else -floor
+    for g in range(deep.group.size - 1):
+        first, last = deep.group[g], deep.group[g + 1]
+        bound_layers(moves, deep, work, node, left, g)
+        for q in range(crowd.bias.size):
+            for h in range(deep.width[-1]):
+                deep.back[0, h] = crowd.margin[q, h]
+            shift = crowd.bias[q] + carry_back(deep, deep.width.size - 1, work.slope, True)
+            for n in range(first, last):
+                x = shift
+                for h in range(work.slope.size):
+                    x += work.slope[h] * crowd.base[h, n]
+                work.offset[n] = x
+            _open_way(crowd, work.each, q, first, last, floor)
+            need = _each(moves, crowd, work, node, left, floor, cap, first, last)
+            if q == 0:
+                _keep_gains(work, leaf, g, need)
+            if work.each[1, first] < cap:
+                loosen_deep(deep, work.wide, work.feature[LOOSE])
+            _close_way(crowd, work.each, q, first, last)
+        for n in range(first, last):
+            if -work.each[0, n] >= cap:
+                lost += crowd.weight[n]
+        if lost > crowd.total - stairs.require[first_step]:
+            return first_step, first_step - 1, np.inf
+    first_step, last_step, bound = _steps_each(crowd, stairs, work, first_step, last_step, cap)
+    if deep.group.size == 2:
+        for i in range(first_step, last_step + 1):
+            work.step[i] = leaf.need[0]
+    return first_step, last_step, bound
