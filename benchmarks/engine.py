@@ -27,7 +27,6 @@ from armin.errors import SolverError
 from armin.solve.best import solve_best
 from armin.solve.path import solve_path
 from armin.solve.subsample import solve_by_subsampling
-
 from benchmarks.cells import Cell, have_data, make_cell
 from benchmarks.dice import dice_costs
 
@@ -176,7 +175,9 @@ def table(records: list[Record]) -> str:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds * 1000:.2g} ms" if seconds < 1 else f"{seconds:.2g} s"
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    return f"{seconds * 1000:.0f} ms" if seconds >= 0.01 else f"{seconds * 1000:.1f} ms"
 
 
 def draw(records: list[Record], path: Path) -> None:
@@ -213,7 +214,8 @@ def run_large(limit: float) -> list[str]:
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
             gap = "none" if found.gap is None else f"{found.gap:.0%}"
             lines.append(f"| FICO | {model} | {found.status.value} | {_time(seconds)} | {gap} | {memory:.1f} GB |")
-    return ["| data set | model | status | time | gap | memory of the process so far |", "|---|---|---|---|---|---|", *lines]
+    head = "| data set | model | status | time | gap | memory of the process so far |"
+    return [head, "|---|---|---|---|---|---|", *lines]
 
 
 def main() -> None:
@@ -226,9 +228,9 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=None, help="seconds for a heuristic or MILO solve of one row")
     args = parser.parse_args()
     args.few = 1 if args.quick else 2
-    args.limit = args.limit or (5.0 if args.quick else 20.0)
+    args.limit = args.limit or (5.0 if args.quick else 12.0)
     warnings.filterwarnings("ignore", category=UserWarning)
-    args.out.mkdir(exist_ok=True)
+    args.out.mkdir(exist_ok=True, parents=True)
     records: list[Record] = []
     scaling: dict[str, dict[str, float]] = {}
     for dataset in args.datasets:
@@ -236,7 +238,7 @@ def main() -> None:
             count = 6 if args.quick else 50 if dataset in ("FICO", "Synthetic") else 20
             cell = make_cell(dataset, model, count)
             records += run_cell(cell, args)
-            print(table(records[-6:]).splitlines()[-1] if False else _line(records, dataset, model), flush=True)
+            print(_line(records, dataset, model), flush=True)
             if dataset == args.datasets[0]:
                 scaling[model] = run_scaling(cell, 3 if args.quick else 10)
     text = [f"# Engine benchmark\n\nMachine: {machine()}\n", table(records), "\n## Scaling on the first data set\n"]

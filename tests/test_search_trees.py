@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import HAND_CHECKED, problems, stump, stumps
 
 from armin.errors import SolverError
 from armin.models.kinds import Above, LinearModel, TreeEnsemble
-from armin.problem import Choice, Options, Problem, Solution, Status
+from armin.problem import Choice, Options, PathPoint, Problem, Solution, Status
 from armin.solve.enumerate import _weights_accepted, enumerate_choices, solve_by_enumeration
-from armin.solve.path import PathPoint
 from armin.solve.search import trees_run
 from armin.solve.search.trees import best_trees, path_trees, search_trees
+
+from problems import HAND_CHECKED, problems, stump, stumps
 
 QUICK = settings(deadline=None, max_examples=60)
 LONG = settings(deadline=None, max_examples=3000)
@@ -33,11 +33,10 @@ def with_sets(draw: st.DrawFn) -> Problem:
 
 
 @pytest.fixture
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables made anew for each budget, and many looks at the clock."""
     monkeypatch.setattr(trees_run, "_LARGE", -1)
     monkeypatch.setattr(trees_run, "_FEW_NODES", 5)
-    yield
 
 
 def check(problem: Problem, solution: Solution, reference: Solution) -> None:
@@ -54,6 +53,8 @@ def check(problem: Problem, solution: Solution, reference: Solution) -> None:
 def valid(problem: Problem) -> Iterator[tuple[float, float, Choice]]:
     """Cost, accepted weight and choice of all that is allowed and accepted by somebody, the cheapest first."""
     choices = enumerate_choices(problem)[0]
+    if not choices.size:
+        return
     weights = _weights_accepted(problem, choices)
     for row, weight in zip(choices[weights > 0], weights[weights > 0], strict=True):
         choice = tuple(int(j) for j in row)
@@ -104,7 +105,9 @@ def check_best(problem: Problem, found: list[Solution], count: int) -> None:
         assert found[-1].status is Status.INFEASIBLE
 
 
-@pytest.mark.parametrize("case", [c for c in HAND_CHECKED if isinstance(c.problem.model, TreeEnsemble)], ids=str)
+@pytest.mark.parametrize(
+    "case", [c for c in HAND_CHECKED if isinstance(c.problem.model, TreeEnsemble)], ids=lambda case: case.name
+)
 def test_by_hand(case: object) -> None:
     problem, cost, choice = case.problem, case.cost, case.choice  # type: ignore[attr-defined]
     solution = search_trees(problem)
@@ -235,9 +238,18 @@ def test_many_weights_make_a_long_path() -> None:
 
 def test_threads_and_repeats_agree() -> None:
     rng = np.random.default_rng(3)
-    trees = stumps([stump(int(d), float(c), -1.0, 1.0) for d, c in zip(rng.integers(8, size=40), rng.normal(size=40), strict=True)], 8, Above(6.0))
+    trees = stumps(
+        [
+            stump(int(d), float(c), -1.0, 1.0)
+            for d, c in zip(rng.integers(8, size=40), rng.normal(size=40), strict=True)
+        ],
+        8,
+        Above(0.0),
+    )
     moves = {d: np.append(0.0, np.linspace(0.1, 3.0, 12)) for d in range(8)}
-    problem = Problem.from_tables(rng.normal(size=(20, 8)) - 1.0, moves, moves, trees, 15, max_changes=4)
+    candidates = np.repeat(rng.normal(size=(1, 8)) - 1.0, 20, axis=0)
+    candidates[:, :2] = rng.normal(size=(20, 2)) - 1.0
+    problem = Problem.from_tables(candidates, moves, moves, trees, 15, max_changes=3)
     alone = search_trees(problem)
     assert alone.status is Status.OPTIMAL
     answers: list[Solution] = []

@@ -235,6 +235,16 @@ class Problem:
         """Whether ``choice`` is allowed and makes enough candidates accepted."""
         return self.allows(choice) and self.enough(self.weight_accepted(choice))
 
+    @property
+    def smallest_step(self) -> float:
+        """What must be added to a weight so that only larger weights suffice."""
+        least = float(self.weights.min())
+        multiples = self.weights / least
+        if np.all(np.abs(multiples - np.round(multiples)) <= WEIGHT_TOLERANCE):
+            return least
+        # more than the tolerance by which weights are compared
+        return 3 * WEIGHT_TOLERANCE * float(self.weights.sum())
+
     def demanding(self, required: float) -> Problem:
         """The same problem with another required weight."""
         return replace(self, required=required)

@@ -119,7 +119,8 @@ def _text(label: object, answer: Answer) -> str:
     if isinstance(answer, Failure):
         return f"Row {label}: not explained. {answer.error}\n"
     if isinstance(answer, RecoursePath):
-        return f"Row {label}: the cheapest plan for every confidence\n\n{path_text(answer.to_list(), answer.end.value, width=20)}\n"
+        steps = path_text(answer.to_list(), answer.end.value, width=20)
+        return f"Row {label}: the cheapest plan for every confidence\n\n{steps}\n"
     return f"Row {label}: {answer}\n"
 
 

@@ -21,7 +21,7 @@ from armin.explainer.answer import Sample, make_recourse
 from armin.impute import NativeMissing, Sampler, as_sampler
 from armin.impute.condition import sample_conditioned
 from armin.models.encoding import Oracle, read_classifier
-from armin.problem import Problem, Solution, Status, required_weight
+from armin.problem import PathPoint, Problem, Solution, Status, required_weight
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
 from armin.schema import Rows, Schema
 from armin.solve import solve

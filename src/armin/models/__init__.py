@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from armin.models.decide import Target
-from armin.models.from_torch import TorchClassifier
-from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork, TreeEnsemble
-from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
-from armin.models.tracing import register_transformer, traceable_transformers
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from armin.models.decide import Target
+    from armin.models.from_torch import TorchClassifier
+    from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork, TreeEnsemble
+    from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
+    from armin.models.tracing import register_transformer, traceable_transformers
 
 __all__ = [
     "Above",
@@ -28,3 +32,15 @@ __all__ = [
     "supported_models",
     "traceable_transformers",
 ]
+
+_HOMES = ("kinds", "read", "decide", "tracing", "from_torch")
+
+
+def __getattr__(name: str) -> Any:
+    # the kinds need numpy only; the readers, which need pandas and scikit-learn, are loaded when they are asked for
+    if name in __all__:
+        for home in _HOMES:
+            module = import_module(f"armin.models.{home}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module 'armin.models' has no attribute {name!r}")

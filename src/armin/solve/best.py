@@ -15,7 +15,7 @@ import time
 
 from armin.errors import ParameterError
 from armin.problem import Problem, Solution
-from armin.solve import solve
+from armin.solve import listing_is_quick, solve
 
 __all__ = ["solve_best"]
 
@@ -39,6 +39,10 @@ def solve_best(
     """
     if count < 1:
         raise ParameterError(f"'count' must be at least 1. Got {count!r} instead.")
+    if method == "search" or (method == "auto" and not listing_is_quick(problem)):
+        from armin.solve.search import search_best
+
+        return [solution for solution in search_best(problem, count, time_limit) if solution.choice is not None]
     start = time.perf_counter()
     found: list[Solution] = []
     for _ in range(count):

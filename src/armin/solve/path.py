@@ -1,4 +1,4 @@
-"""Every confidence at once: the paper's path algorithm.
+"""Every confidence at once: one shared search, or the paper's path algorithm.
 
 >>> import numpy as np
 >>> from armin.models.kinds import Above, LinearModel
@@ -14,11 +14,9 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-import numpy as np
-
 from armin.errors import ParameterError
 from armin.problem import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
-from armin.solve import solve
+from armin.solve import listing_is_quick, solve
 
 __all__ = ["PathPoint", "solve_path"]
 
@@ -42,9 +40,13 @@ def solve_path(
     """
     if time_limit is not None and not time_limit > 0:
         raise ParameterError(f"The 'time_limit' must be a positive number of seconds, or None. Got {time_limit!r}.")
+    if method == "search" or (method == "auto" and not listing_is_quick(problem)):
+        from armin.solve.search import search_path
+
+        return search_path(problem, time_limit)
     start = time.perf_counter()
     total = float(problem.weights.sum())
-    step = _smallest_step(problem)
+    step = problem.smallest_step
     required = float(problem.weights.min())
     points: list[PathPoint] = []
     while True:
@@ -66,13 +68,3 @@ def solve_path(
         if weight + step > total * (1 + WEIGHT_TOLERANCE):
             return points
         required = min(weight + step, total)
-
-
-def _smallest_step(problem: Problem) -> float:
-    """What must be added to a weight so that only larger weights suffice."""
-    least = float(problem.weights.min())
-    multiples = problem.weights / least
-    if np.all(np.abs(multiples - np.round(multiples)) <= WEIGHT_TOLERANCE):
-        return least
-    # more than the tolerance by which weights are compared
-    return 3 * WEIGHT_TOLERANCE * float(problem.weights.sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,13 +49,19 @@ def _add_objective(draft: Draft, problem: Problem, picks: Sequence[IntArray]) ->
         for option, pick in zip(problem.options, picks, strict=True):
             draft.add_cost(pick, option.costs)
         return
-    # minimise tau, tau >= sum_j c_{d,j} pi_{d,j} for every d
-    most = max((float(option.costs.max()) for option in problem.options), default=0.0)
-    tau = draft.add_variables(1, 0.0, most)
-    draft.add_cost(tau, [1.0])
+    # minimise sum_k (C_k - C_{k-1}) tau_k over the different costs C_1 < C_2 < ..., where tau_k = 1 if an option
+    # of cost C_k or more is chosen: sum_{j: c_{d,j} = C_k} pi_{d,j} <= tau_k for every d, and tau_{k+1} <= tau_k
+    levels = np.unique(np.concatenate([option.costs for option in problem.options]))
+    levels = levels[levels > 0]
+    tau = draft.add_variables(levels.size, integer=True)
+    draft.add_cost(tau, np.diff(levels, prepend=0.0))
+    for left, right in pairwise(tau):
+        draft.add_row(np.array([left, right]), [1.0, -1.0], lower=0)
     for option, pick in zip(problem.options, picks, strict=True):
-        if option.costs.max() > 0:
-            draft.add_row(np.append(pick, tau), np.append(-option.costs, 1.0), lower=0)
+        for level in np.unique(option.costs[option.costs > 0]):
+            chosen = pick[option.costs == level]
+            row = np.append(chosen, tau[np.searchsorted(levels, level)])
+            draft.add_row(row, np.append(-np.ones(chosen.size), 1.0), lower=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ EXACT = 2.0**53
 def grain(*arrays: FloatArray) -> float:
     """The largest power of two that divides all numbers; infinity if all are 0.
 
-    >>> grain(np.array([0.75, -6.0])), grain(np.array([0.1])) < 1e-17
+    >>> grain(np.array([0.75, -6.0])), grain(np.array([0.1])) < 1e-16
     (0.25, True)
     """
     smallest = np.inf

@@ -13,8 +13,7 @@ from itertools import islice
 import numpy as np
 
 from armin.models.kinds import FloatArray, IntArray
-from armin.problem import WEIGHT_TOLERANCE, Choice, Problem, Solution, Status
-from armin.solve.path import PathPoint, _smallest_step
+from armin.problem import WEIGHT_TOLERANCE, Choice, PathPoint, Problem, Solution, Status
 
 __all__ = ["choices_by_cost", "search_black_box", "search_black_box_best", "search_black_box_path"]
 
@@ -166,7 +165,7 @@ def search_black_box_path(
     >>> [(point.solution.cost, point.weight) for point in search_black_box_path(problem)]
     [(2.0, 2.0), (3.0, 3.0)]
     """
-    total, step = float(problem.weights.sum()), _smallest_step(problem)
+    total, step = float(problem.weights.sum()), problem.smallest_step
     slack = WEIGHT_TOLERANCE * total
     required = float(problem.weights.min())
     weights: list[float] = []

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from typing import TypeVar, cast
+from functools import cache
+from pathlib import Path
+from types import CellType, FunctionType
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
-__all__ = ["entry", "inner", "inner_fast"]
+__all__ = ["entry", "inner", "inner_fast", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def entry(function: F) -> F:
-    """Compile a function that Python calls; all it calls is stored with it."""
-    return cast(F, njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Compile a function that Python calls; all it calls is stored with it, until a module of the search changes."""
+    return _cached(function, error_model="numpy")
+
+
+def kernel(function: F) -> F:
+    """As :func:`entry`, with Python's rules for division by zero; may also be called by other compiled functions."""
+    return _cached(function, error_model="python")
 
 
 def inner(function: F) -> F:
@@ -26,3 +35,33 @@ def inner_fast(function: F) -> F:
     """As :func:`inner`, with sums that may be reordered; for finite numbers only."""
     fast = {"reassoc", "contract", "nsz", "nnan"}
     return cast(F, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=fast)(function))
+
+
+def _cached(function: F, error_model: str) -> F:
+    stamped = _stamped(function)
+    try:
+        return cast(F, njit(cache=True, nogil=True, error_model=error_model)(stamped))
+    except RuntimeError:
+        # no folder to keep compiled code in: compile anew in every process
+        return cast(F, njit(nogil=True, error_model=error_model)(stamped))
+
+
+def _stamped(function: F) -> F:
+    """The same function with a digest of the search's sources in its closure.
+
+    The store knows a function by its own file and its closure only. Without the stamp, a change in another module that
+    it calls would go unnoticed, and the old code would run on.
+    """
+    plain: Any = function
+    code = plain.__code__.replace(co_freevars=("stamp",))
+    stamped = FunctionType(code, plain.__globals__, plain.__name__, plain.__defaults__, (CellType(_digest()),))
+    stamped.__module__, stamped.__qualname__, stamped.__doc__ = plain.__module__, plain.__qualname__, plain.__doc__
+    return cast(F, stamped)
+
+
+@cache
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()

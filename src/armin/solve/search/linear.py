@@ -14,163 +14,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
-import numpy as np
+from armin.problem import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
+from armin.solve.search.blackbox import search_black_box
+from armin.solve.search.linear_run import LinearRun, new_run
 
-from armin.errors import SolverError
-from armin.models.kinds import FloatArray, LinearModel
-from armin.problem import WEIGHT_TOLERANCE, Choice, Problem, Solution, Status
-from armin.solve.search.linear_contexts import Context, Rows, accepting_rows, contexts
-from armin.solve.search.linear_nodes import CAP, DEPTH, NODES, bounds, dive, least_cap, price_of_gain, value_at
+__all__ = ["best_linear", "path_linear", "search_linear"]
 
-__all__ = ["search_linear"]
+Callback = Callable[[Solution], bool | None]
 
 
-@dataclass
-class _Incumbent:
-    problem: Problem
-    plain: bool
-    choice: Choice | None = None
-    cost: float = np.inf
-    nodes: int = 0
-
-    def offer(self, choice: Choice, sure: bool) -> bool:
-        """Take the choice if it is valid; whether it was."""
-        cost = self.problem.cost(choice)
-        if cost >= self.cost:
-            return False
-        if sure:
-            if not self.problem.allows(choice):
-                return False
-        elif not self.problem.is_solved_by(choice):
-            return False
-        self.choice, self.cost = choice, cost
-        return True
-
-
-def _order_statistic(problem: Problem, score: FloatArray, doubt: float) -> tuple[float, float]:
-    """The total gain from which a choice may be valid, and from which it surely is."""
-    total = float(problem.weights.sum())
-    rank = np.argsort(-score, kind="stable")
-    reached = np.cumsum(problem.weights[rank])
-    need = problem.required - WEIGHT_TOLERANCE * total
-    least = int(np.searchsorted(reached, need - 1e-12 * total))
-    sure = int(np.searchsorted(reached, need + 1e-12 * total))
-    n = score.size
-    low = -float(score[rank[min(least, n - 1)]]) - doubt
-    high = -float(score[rank[sure]]) + doubt if sure < n else np.inf
-    return low, high
-
-
-class _Searcher:
-    """The search of one context; ``run`` can be called again with a larger cap."""
-
-    def __init__(self, problem: Problem, context: Context, rows: Rows) -> None:
-        self.problem, self.context, self.rows = problem, context, rows
-        self.is_max = problem.aggregate == "max"
-        self.total = float(problem.weights.sum())
-        self.need = problem.required - (WEIGHT_TOLERANCE + 1e-12) * self.total
-        self.scalar = rows.offset.size == 1
-        self.doubt = (len(problem.options) + 2) * rows.doubt
-        self.least, self.sure = -np.inf, np.inf
-        if self.scalar:
-            self.least, self.sure = _order_statistic(problem, context.score[:, 0], self.doubt)
-        blocks = context.features.size
-        self.rank, self.worth = np.zeros(blocks, dtype=np.int64), np.zeros(blocks)
-        self.owner = np.repeat(np.arange(blocks), np.diff(context.start))
-        self.price, self.bound = 0.0, 0.0
-        self.sorted = np.zeros(0, dtype=np.intp)
-        self.worths, self.gains = np.zeros((1, 1)), np.zeros((1, 1, 1))
-        depth = problem.limit + 2
-        self.block, self.entry = np.zeros(depth, dtype=np.int64), np.zeros(depth, dtype=np.int64)
-        self.spent, self.lifted = np.zeros(depth), np.zeros((depth, rows.offset.size))
-        self.count, self.number = np.zeros(2, dtype=np.int64), np.array([np.inf, self.least])
-
-    def least_cap(self, low: float, high: float) -> float:
-        """A budget below which nothing is valid in this context."""
-        c = self.context
-        if not self.scalar or self.is_max or self.least <= 0:
-            return low
-        args = (c.start, c.gain, c.cost, c.forced, self.problem.limit)
-        return (1 - 1e-12) * float(least_cap(*args, self.least, low, high))
-
-    def prepare(self, cap: float) -> None:
-        """Sort blocks and options for the search below ``cap``, and begin at the root."""
-        c = self.context
-        args = (c.start, c.gain, c.cost, c.forced, self.problem.limit, cap)
-        self.price, self.bound = 0.0, 0.0
-        if self.scalar and not self.is_max:
-            self.price, bound = price_of_gain(*args, self.least, self.rank, self.worth)
-            self.bound = float(bound) - 1e-12 * abs(float(bound))
-        value_at(*args, self.price, self.rank, self.worth)
-        self.worths, self.gains = bounds(*args, self.rank, self.worth)
-        value = c.gain[:, 0] if self.is_max and self.scalar else self.price * c.gain[:, 0] - c.cost
-        self.sorted = np.lexsort((-value, self.owner))
-        self.count[DEPTH] = 0
-        self.block[0] = self.entry[0] = 0
-        self.spent[0] = 0.0
-        self.lifted[0] = 0.0
-
-    @property
-    def keep_may_do(self) -> bool:
-        """Whether changing nothing may be valid here."""
-        return not self.context.forced.any() and (not self.scalar or self.least <= 0.0)
-
-    def run(self, cap: float, nodes: int) -> bool:
-        """Search on; true at a choice that may be valid."""
-        c = self.context
-        self.number[CAP] = cap
-        return bool(
-            dive(
-                c.start,
-                c.gain,
-                c.cost,
-                int(c.forced.sum()),
-                self.problem.limit,
-                self.rank,
-                self.sorted,
-                self.worths,
-                self.gains,
-                self.is_max,
-                self.price,
-                c.score,
-                self.rows.way,
-                self.problem.weights,
-                self.need,
-                self.total,
-                self.doubt,
-                self.block,
-                self.entry,
-                self.spent,
-                self.lifted,
-                self.count,
-                self.number,
-                nodes,
-            )
-        )
-
-    @property
-    def finished(self) -> bool:
-        return bool(self.count[DEPTH] < 0)
-
-    def choice(self) -> tuple[Choice, bool]:
-        """The choice at the present depth, and whether it is surely accepted."""
-        c = self.context
-        out = [0] * len(self.problem.options)
-        for depth in range(int(self.count[DEPTH])):
-            b = int(self.rank[self.block[depth]])
-            o = int(self.sorted[c.start[b] + self.entry[depth] - 1])
-            out[int(c.features[b])] = int(c.option[o])
-        sure = self.scalar and float(self.lifted[self.count[DEPTH], 0]) >= self.sure
-        return tuple(out), sure
-
-
-def search_linear(
-    problem: Problem,
-    time_limit: float | None = None,
-    callback: Callable[[Solution], bool | None] | None = None,
-) -> Solution:
+def search_linear(problem: Problem, time_limit: float | None = None, callback: Callback | None = None) -> Solution:
     """Solve a problem with a linear model.
 
     Parameters
@@ -185,7 +40,7 @@ def search_linear(
         Proved, or the best so far with a true bound where time ran out, the callback or an interrupt stopped it.
 
     >>> import numpy as np
-    >>> from armin.models.kinds import Above
+    >>> from armin.models.kinds import Above, LinearModel
     >>> model = LinearModel(np.array([[1.0, 1.0]]), np.array([-6.0]), Above(0.0))
     >>> problem = Problem.from_tables(
     ...     [[1.0, 0.0], [3.0, 0.0]], {0: [0, 2, 4], 1: [0, 5]}, {0: [0, 1, 2], 1: [0, 1.5]}, model, required=1
@@ -194,46 +49,114 @@ def search_linear(
     >>> solution.status.value, solution.choice, solution.cost
     ('optimal', (0, 1), 1.5)
     """
+    run = new_run(problem, time_limit, callback)
+    if run is None:  # bounds need numbers; asking the model does not
+        return search_black_box(problem, time_limit, callback)
+    return run.solve(problem.required, 0.0)
+
+
+def best_linear(
+    problem: Problem, count: int, time_limit: float | None = None, callback: Callback | None = None
+) -> list[Solution]:
+    """The ``count`` cheapest choices that change different sets of features, the cheapest first.
+
+    Parameters
+    ----------
+    problem : the model must be a LinearModel
+    count : how many choices
+    time_limit : seconds for all of them, or None
+    callback : as in :func:`search_linear`
+
+    Returns
+    -------
+    list of Solution
+        If there are fewer, a last one without a choice says why: infeasible (there is no other) or unknown.
+
+    >>> import numpy as np
+    >>> from armin.models.kinds import Above, LinearModel
+    >>> model = LinearModel(np.array([[1.0, 1.0]]), np.array([-6.0]), Above(0.0))
+    >>> problem = Problem.from_tables(
+    ...     [[1.0, 0.0], [3.0, 0.0]], {0: [0, 2, 4], 1: [0, 5]}, {0: [0, 1, 2], 1: [0, 1.5]}, model, required=1
+    ... )
+    >>> [(solution.choice, solution.cost) for solution in best_linear(problem, 3)]
+    [((0, 1), 1.5), ((2, 0), 2.0), ((1, 1), 2.5)]
+    """
     begin = time.perf_counter()
-    if not isinstance(problem.model, LinearModel):
-        raise SolverError(f"The linear search needs a LinearModel. Got {type(problem.model).__name__}; use solve().")
-    rows = accepting_rows(problem, problem.model)
-    searchers = [_Searcher(problem, context, rows) for context in contexts(problem, rows)]
-    best = _Incumbent(problem, not problem.rules and not problem.forbidden)
-    dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
-    cheapest = float(np.concatenate([np.ones(1), *(o.costs[o.costs > 0] for o in problem.options)]).min())
-    bound = 0.0
+    run = new_run(problem, time_limit, callback, apart=True)
+    found: list[Solution] = []
+    while len(found) < count:
+        if run is None:
+            solution = search_black_box(problem, _left(begin, time_limit), callback)
+        else:
+            solution = run.solve(problem.required, (found[-1].cost or 0.0) if found else 0.0)
+        found.append(solution)
+        if solution.status is not Status.OPTIMAL or solution.choice is None:
+            break
+        if run is None:
+            problem = problem.without_set(solution.choice)
+        else:
+            run.ban(solution.choice)
+    return found
 
-    def answer(closed: bool) -> Solution:
-        seconds, nodes = time.perf_counter() - begin, sum(int(s.count[NODES]) for s in searchers)
-        if best.choice is None:
-            status = Status.INFEASIBLE if closed else Status.UNKNOWN
-            return Solution(status, None, None, np.inf if closed else bound, seconds, "search", nodes)
-        status = Status.OPTIMAL if closed else Status.FEASIBLE
-        return Solution(
-            status, best.choice, best.cost, best.cost if closed else min(bound, best.cost), seconds, "search", nodes
-        )
 
-    try:
-        if any(s.keep_may_do for s in searchers) and best.offer(problem.keep, False):
-            return answer(True)
-        cap = min((s.least_cap(cheapest, dearest) for s in searchers), default=dearest)
-        if cap > cheapest:
-            bound = cap
-        while True:
-            cap = 1.1 * cap if cap < dearest else np.inf
-            for searcher in searchers:
-                searcher.prepare(min(cap, best.cost))
-                while not searcher.finished and searcher.bound < min(cap, best.cost):
-                    if searcher.run(min(cap, best.cost), 100_000):
-                        best.offer(*searcher.choice())
-                    if time_limit is not None and time.perf_counter() - begin > time_limit:
-                        return answer(False)
-                    if callback is not None and callback(answer(False)) is False:
-                        return answer(False)
-            if best.choice is not None or cap > dearest:
-                return answer(True)
-            bound = max(bound, cap)
-            cap *= 1.2
-    except KeyboardInterrupt:
-        return answer(False)
+def path_linear(problem: Problem, time_limit: float | None = None, callback: Callback | None = None) -> list[PathPoint]:
+    """Solve a problem with a linear model for every required weight, with tables that are made once.
+
+    Parameters
+    ----------
+    problem : the model must be a LinearModel; what it requires does not matter
+    time_limit : seconds for the whole path, or None
+    callback : called now and then; the search stops when False is returned
+
+    Returns
+    -------
+    list of PathPoint
+        As :func:`armin.solve.path.solve_path` returns: every point with a choice is proved.
+
+    >>> import numpy as np
+    >>> from armin.models.kinds import Above, LinearModel
+    >>> model = LinearModel(np.array([[1.0]]), np.array([-4.0]), Above(0.0))
+    >>> problem = Problem.from_tables([[1.0], [2.0], [2.0]], {0: [0, 1, 2, 3]}, {0: [0, 1, 2, 3]}, model, required=1)
+    >>> [(point.solution.cost, point.weight) for point in path_linear(problem)]
+    [(2.0, 2.0), (3.0, 3.0)]
+    """
+    begin = time.perf_counter()
+    run = new_run(problem, time_limit, callback)
+    total, step = float(problem.weights.sum()), problem.smallest_step
+    required = float(problem.weights.min())
+    points: list[PathPoint] = []
+    while True:
+        floor = points[-1].solution.bound if points else 0.0
+        found = _point(problem, run, required, floor, _left(begin, time_limit), callback)
+        if found.status is not Status.OPTIMAL or found.choice is None or found.cost is None:
+            if found.choice is not None:
+                found = replace(found, status=Status.UNKNOWN, choice=None, cost=None)
+            return [*points, PathPoint(found, required, required / total)]
+        weight = problem.weight_accepted(found.choice)
+        while points and (points[-1].solution.cost or 0.0) >= found.cost:  # more confidence for no more cost
+            points.pop()
+        points.append(PathPoint(found, weight, weight / total))
+        if weight + step > total * (1 + WEIGHT_TOLERANCE):
+            return points
+        required = min(weight + step, total)
+
+
+def _point(
+    problem: Problem,
+    run: LinearRun | None,
+    required: float,
+    floor: float,
+    left: float | None,
+    callback: Callback | None,
+) -> Solution:
+    """The cheapest choice for one required weight."""
+    if run is not None:
+        return run.solve(required, floor)
+    if left is not None and left <= 0:
+        return Solution(Status.UNKNOWN, None, None, floor, 0.0, "search")
+    return search_black_box(problem.demanding(required), left, callback)
+
+
+def _left(begin: float, time_limit: float | None) -> float | None:
+    """The time that is left."""
+    return None if time_limit is None else max(0.0, time_limit - (time.perf_counter() - begin))

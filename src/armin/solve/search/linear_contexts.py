@@ -10,26 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import FloatArray, IntArray, LinearModel
+from armin.models.kinds import BoolArray, FloatArray, IntArray, LinearModel
 from armin.problem import Problem
-from armin.solve.search.linear_nodes import spread
+from armin.solve.search.linear_nodes import efficient, spread
 
-__all__ = ["Context", "Pattern", "Rows", "accepting_rows", "contexts"]
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """Options of one feature that move the candidates alike."""
-
-    moves: FloatArray | None  # (N, rows); None: not at all
-    option: IntArray
-    gain: FloatArray  # (options, rows)
-    cost: FloatArray
-    forced: bool  # whether one of the options must be taken ("keep" has another pattern)
+__all__ = ["Context", "Rows", "accepting_rows", "contexts"]
 
 
 @dataclass(frozen=True)
@@ -39,11 +29,45 @@ class Rows:
     coefficients: FloatArray  # (rows, P)
     offset: FloatArray
     way: IntArray
+
+
+class Context(NamedTuple):
+    """One combination of patterns: options with gains, by feature and cost, and the scores that must be lifted."""
+
+    features: NDArray[np.int64]  # (blocks,)
+    start: NDArray[np.int64]  # (blocks + 1,) into the flat arrays
+    option: NDArray[np.int64]
+    gain: FloatArray  # (options, rows)
+    cost: FloatArray
+    forced: BoolArray  # (blocks,) whether one of the options must be taken
+    score: FloatArray  # (N, rows)
+    doubt: float
+    """What rounding may hide in a sum of scores and gains."""
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """Options of one feature that move the candidates alike, by rising cost."""
+
+    moves: FloatArray | None  # (N, rows); None: not at all
+    option: IntArray
+    gain: FloatArray  # (options, rows)
+    forced: bool  # whether one of the options must be taken ("keep" has another pattern)
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """By how much each option of each feature moves the scores."""
+
+    start: NDArray[np.int64]  # (D + 1,)
+    middle: FloatArray  # (options, rows) between the least and the greatest move
+    even: BoolArray  # (options,) whether all candidates move alike
+    cost: FloatArray
     doubt: float
 
 
-def accepting_rows(problem: Problem, model: LinearModel) -> Rows:
-    """The rows of a model's decision, and what rounding may hide in them."""
+def accepting_rows(model: LinearModel) -> Rows:
+    """The rows of a model's decision."""
     coefficients, offset, way = [], [], []
     for w, margins in enumerate(model.decision.ways()):
         if margins.cuts.size == 0:
@@ -55,90 +79,100 @@ def accepting_rows(problem: Problem, model: LinearModel) -> Rows:
         way.append(np.full(margins_cuts.size, w, dtype=np.intp))
     if not coefficients:
         coefficients, offset, way = [np.zeros((1, model.n_inputs))], [-np.ones(1)], [np.zeros(1, dtype=np.intp)]
+    return Rows(np.concatenate(coefficients), np.concatenate(offset), np.concatenate(way))
+
+
+def _all_moves(problem: Problem, model: LinearModel, rows: Rows) -> _Moves | None:
+    """The moves of all options; None where some input is not a number."""
+    start = np.cumsum([0, *(o.size for o in problem.options)])
+    low, high = np.zeros((start[-1], rows.offset.size)), np.zeros((start[-1], rows.offset.size))
     largest = np.abs(problem.candidates).max(axis=0)
-    for option in problem.options:
-        top, bottom = option.outcomes.max(axis=(0, 1)), option.outcomes.min(axis=(0, 1))
-        largest[option.columns] = np.maximum(np.abs(top), np.abs(bottom))
-    size = float((np.abs(model.weights) @ largest + np.abs(model.intercept)).max())
-    size += max(float(np.abs(o).max()) for o in offset)
+    for d, option in enumerate(problem.options):
+        part = slice(start[d], start[d + 1])
+        coefficients = np.ascontiguousarray(rows.coefficients[:, option.columns])
+        outcomes = np.ascontiguousarray(option.outcomes, dtype=np.float64)
+        largest[option.columns] = spread(outcomes, coefficients, low[part], high[part])
+    size = float((np.abs(model.weights) @ largest + np.abs(model.intercept)).max()) + float(np.abs(rows.offset).max())
+    if not np.isfinite(size) or not np.isfinite(largest).all():
+        return None
     # a product of P terms, in any order, is off by at most about P * eps * (sum of sizes)
     doubt = 16 * (model.n_inputs + 4) * float(np.finfo(np.float64).eps) * size
-    return Rows(np.concatenate(coefficients), np.concatenate(offset), np.concatenate(way), doubt)
+    cost = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
+    return _Moves(start, (low + high) / 2, (high - low).max(axis=1) <= doubt, cost, doubt)
 
 
-def _patterns(problem: Problem, d: int, rows: Rows) -> list[Pattern]:
-    """The options of a feature by the way they move the candidates; "keep" belongs to the first pattern."""
-    option = problem.options[d]
-    coefficients = np.ascontiguousarray(rows.coefficients[:, option.columns])
-    outcomes = np.ascontiguousarray(option.outcomes, dtype=np.float64)
-    low, high = spread(outcomes, coefficients)
-    middle = (low + high) / 2
-    even = np.flatnonzero((high - low).max(axis=1) <= rows.doubt)
-    patterns = [_pattern(problem, d, None, even, middle[even], False)]
-    if even.size < option.size:
-        rest = np.setdiff1d(np.arange(option.size), even)
-        moves = (outcomes[:, rest] - outcomes[:, :1]) @ coefficients.T  # (N, rest, rows)
-        level = moves[0]
-        shape = moves - level[None]
-        open_ = list(range(rest.size))
-        while open_:
-            like = [i for i in open_ if float(np.abs(shape[:, i] - shape[:, open_[0]]).max()) <= rows.doubt]
-            patterns.append(_pattern(problem, d, shape[:, open_[0]], rest[like], level[like], True))
-            open_ = [i for i in open_ if i not in like]
-    return patterns
+def contexts(problem: Problem, model: LinearModel, rows: Rows, apart: bool) -> list[Context] | None:
+    """Every combination of patterns that respects the number of changes; None where some input is not a number.
+
+    With ``apart``, changes that gain nothing stay, as they do where sets of features are ruled out.
+    """
+    moves = _all_moves(problem, model, rows)
+    if moves is None:
+        return None
+    special = np.full(len(problem.options), bool(problem.forbidden) or rows.offset.size > 1)
+    for rule in problem.rules:
+        special[[rule.first, rule.second]] = True
+    heard = np.array([bool(model.weights[:, o.columns].any()) for o in problem.options], dtype=bool)
+    score = problem.candidates @ rows.coefficients.T + rows.offset
+    kept, size = efficient(moves.start, moves.middle, moves.cost, moves.even, special, apart, moves.doubt * heard)
+    if moves.even.all():
+        return [_context(moves, kept, size, np.zeros(size.size, dtype=bool), score)]
+    return list(_combinations(problem, rows, moves, kept, size, special, score))
 
 
-def _pattern(
-    problem: Problem, d: int, moves: FloatArray | None, option: IntArray, gain: FloatArray, forced: bool
-) -> Pattern:
-    """Drop options that another one beats; keep all that a rule or a forbidden choice may tell apart."""
-    cost = problem.options[d].costs[option]
-    use = option != 0
-    option, gain, cost = option[use], gain[use], cost[use]
-    special = bool(problem.forbidden) or any(d in (r.first, r.second) for r in problem.rules)
-    if not special and gain.shape[1] == 1:
-        rank = np.lexsort((-gain[:, 0], cost))
-        best = np.maximum.accumulate(np.concatenate([[-np.inf if forced else 0.0], gain[rank, 0]]))
-        rank = rank[gain[rank, 0] > best[:-1]]
-        option, gain, cost = option[rank], gain[rank], cost[rank]
-    return Pattern(moves, option, gain, cost, forced)
+def _context(moves: _Moves, kept: IntArray, size: IntArray, forced: BoolArray, score: FloatArray) -> Context:
+    """The context of the options ``kept``, ``size`` of each feature."""
+    use = size > 0
+    start = np.zeros(int(use.sum()) + 1, dtype=np.int64)
+    np.cumsum(size[use], out=start[1:])
+    first = np.repeat(moves.start[:-1], size)
+    doubt = (size.size + 2) * moves.doubt
+    gain, cost = moves.middle[kept], moves.cost[kept]
+    return Context(np.flatnonzero(use), start, kept - first, gain, cost, forced[use], score, doubt)
 
 
-@dataclass
-class Context:
-    """One combination of patterns: options with gains, and the scores that must be lifted."""
-
-    features: IntArray  # of each block
-    start: IntArray  # (blocks + 1,) into the flat arrays
-    option: IntArray
-    gain: FloatArray  # (options, rows)
-    cost: FloatArray
-    forced: NDArray[np.bool_]  # (blocks,)
-    score: FloatArray  # (N, rows)
-    limit: int
-    bound: float = 0.0
-
-
-def contexts(problem: Problem, rows: Rows) -> Iterator[Context]:
-    """Every combination of patterns that respects the number of changes."""
-    patterns = [_patterns(problem, d, rows) for d in range(len(problem.options))]
-    base = problem.candidates @ rows.coefficients.T + rows.offset
+def _combinations(
+    problem: Problem, rows: Rows, moves: _Moves, kept: IntArray, size: IntArray, special: BoolArray, score: FloatArray
+) -> Iterator[Context]:
+    """The contexts of a problem in which some options move candidates differently."""
+    ends = np.cumsum(size)
+    patterns = []
+    for d in range(size.size):
+        plain = kept[ends[d] - size[d] : ends[d]]
+        patterns.append([_Pattern(None, plain, moves.middle[plain], False), *_uneven(problem, d, rows, moves, special)])
     for combination in product(*patterns):
-        forced = sum(p.forced for p in combination)
-        if forced > problem.limit:
+        forced = np.array([p.forced for p in combination], dtype=bool)
+        if forced.sum() > problem.limit:
             continue
-        used = [(d, p) for d, p in enumerate(combination) if p.option.size]
-        score = base
+        moved = score
         for p in combination:
             if p.moves is not None:
-                score = score + p.moves
-        yield Context(
-            features=np.array([d for d, _ in used], dtype=np.intp),
-            start=np.cumsum([0, *(p.option.size for _, p in used)]),
-            option=np.concatenate([np.zeros(0, np.intp), *(p.option for _, p in used)]),
-            gain=np.concatenate([np.zeros((0, rows.offset.size)), *(p.gain for _, p in used)]),
-            cost=np.concatenate([np.zeros(0), *(p.cost for _, p in used)]),
-            forced=np.array([p.forced for _, p in used], dtype=bool),
-            score=score,
-            limit=problem.limit,
-        )
+                moved = moved + p.moves
+        chosen = np.concatenate([p.option for p in combination])
+        sizes = np.array([p.option.size for p in combination], dtype=np.int64)
+        context = _context(moves, chosen, sizes, forced, moved)
+        yield context._replace(gain=np.concatenate([p.gain for p in combination]))
+
+
+def _uneven(problem: Problem, d: int, rows: Rows, moves: _Moves, special: BoolArray) -> Iterator[_Pattern]:
+    """The patterns of the options of a feature that do not move all candidates alike."""
+    begin = int(moves.start[d])
+    rest = np.flatnonzero(~moves.even[begin : int(moves.start[d + 1])])
+    if rest.size == 0:
+        return
+    option = problem.options[d]
+    rest = rest[np.argsort(option.costs[rest], kind="stable")]
+    change = option.outcomes[:, rest] - option.outcomes[:, :1]
+    change = change @ rows.coefficients[:, option.columns].T  # (N, rest, rows)
+    level = change[0]
+    shape = change - level[None]
+    open_ = list(range(rest.size))
+    while open_:
+        like = [i for i in open_ if float(np.abs(shape[:, i] - shape[:, open_[0]]).max()) <= moves.doubt]
+        gain, chosen = level[like], begin + rest[like]
+        if not special[d]:
+            best = np.maximum.accumulate(np.concatenate([[-np.inf], gain[:, 0]]))
+            use = gain[:, 0] > best[:-1] - moves.doubt
+            gain, chosen = gain[use], chosen[use]
+        yield _Pattern(shape[:, open_[0]], chosen, gain, True)
+        open_ = [i for i in open_ if i not in like]

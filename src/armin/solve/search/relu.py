@@ -14,8 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from armin.errors import ParameterError
-from armin.problem import Problem, Solution, Status
-from armin.solve.path import PathPoint, _smallest_step
+from armin.problem import PathPoint, Problem, Solution, Status
 from armin.solve.search.blackbox import search_black_box, search_black_box_best, search_black_box_path
 from armin.solve.search.relu_drive import Callback, drive, network_of
 from armin.solve.search.relu_goals import BETTER, BestGoal, OneGoal, PathGoal
@@ -123,7 +122,7 @@ def search_relu_path(
     network_of(problem)
     if _has_gaps(problem):
         return search_black_box_path(problem, time_limit, callback)
-    goal = PathGoal(problem, _smallest_step(problem))
+    goal = PathGoal(problem, problem.smallest_step)
     state = drive(problem, goal, time_limit, callback)
     last, points = state.solution(), list[PathPoint]()
     for i, point in enumerate(goal.points):

@@ -47,7 +47,7 @@ BLOCK = 32
 LINES = 256
 """Lines that bound the cost of a node, at most."""
 
-FOUND = 16
+FOUND = 64
 """Choices that are kept from one list, at most."""
 
 

@@ -103,15 +103,16 @@ class Drive:
 
     def take(self, leaf: Leaf, found: int) -> None:
         """Offer choices to the goal once the model has confirmed them; never list those again that it did not."""
-        better = False
-        for i in range(found - 1, -1, -1):
-            choice = tuple(int(j) for j in leaf.choice[1 + i])
+        better, stairs = False, self.goal.stairs()
+        for i in np.argsort(leaf.found[0, :found], kind="stable"):
             cost, claimed = float(leaf.found[0, i]), float(leaf.found[1, i])
-            if not _wanted(self.goal.stairs(), cost, claimed):
+            if not _wanted(stairs, cost, claimed):
                 continue
+            choice = tuple(leaf.choice[1 + i].tolist())
             weight = self.problem.weight_accepted(choice)
             taken = self.problem.allows(choice) and self.goal.offer(choice, self.problem.cost(choice), weight)
-            better |= taken
+            if taken:
+                better, stairs = True, self.goal.stairs()
             if not taken or claimed > weight + WEIGHT_TOLERANCE * float(self.problem.weights.sum()):
                 self.refused.append(choice)
         self.version += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -146,11 +147,11 @@ class PathGoal:
     step: float
     points: list[Point] = field(default_factory=list)
 
-    @property
+    @cached_property
     def required(self) -> float:
         return float(self.problem.weights.min())
 
-    @property
+    @cached_property
     def total(self) -> float:
         return float(self.problem.weights.sum())
 

@@ -121,15 +121,18 @@ def _test(
     required: float,
     n_groups: int,
     n_found: int,
-) -> float:
-    """The weight that the choice taken so far reaches if it is better than all found; it joins them. Else -1."""
+) -> tuple[float, int]:
+    """The weight that the choice taken so far reaches if it is better than all found, else -1; and how many there are.
+
+    It joins them, in the place of one that it beats.
+    """
     choice = leaf.choice[0]
     for d in range(choice.size):
         choice[d] = words.fixed[d]
     for i in range(depth):
         choice[words.slot[leaf.sequence[leaf.taken[0, i]]]] = words.option[leaf.taken[1, i]]
     if words.sets.shape[0] > 0 and cost >= price_of(words, choice):
-        return -1.0
+        return -1.0, n_found
     if n_groups > 1:
         lost = 0.0
         for g in range(n_groups):
@@ -140,20 +143,23 @@ def _test(
                 for n in range(deep.group[g], deep.group[g + 1]):
                     lost += crowd.weight[n]
         if lost > crowd.total - required:
-            return -1.0
+            return -1.0, n_found
     weight = _accepted(crowd, deep, leaf.u[depth], required, leaf.score, leaf.alive)
     if weight < 0.0:
-        return -1.0
+        return -1.0, n_found
     weight = min(weight, stairs.top[-1])
+    place = n_found
     for i in range(n_found):
         if leaf.found[0, i] <= cost and leaf.found[1, i] >= weight:
-            return -1.0
+            return -1.0, n_found
+        if leaf.found[0, i] >= cost and leaf.found[1, i] <= weight:
+            place = i
     if not _allowed(words, choice):
-        return -1.0
+        return -1.0, n_found
     for d in range(choice.size):
-        leaf.choice[1 + n_found, d] = choice[d]
-    leaf.found[0, n_found], leaf.found[1, n_found] = cost, weight
-    return weight
+        leaf.choice[1 + place, d] = choice[d]
+    leaf.found[0, place], leaf.found[1, place] = cost, weight
+    return weight, max(n_found, place + 1)
 
 
 @inner
@@ -285,9 +291,10 @@ def list_choices(
             i = step_above(stairs.cost, cost, first, last)
             if i <= last and cost < cap and (n_groups != 1 or gain >= work.step[i]):
                 scored += 1
-                weight = _test(crowd, deep, stairs, words, leaf, done, cost, stairs.require[i], n_groups, n_found)
+                weight, n_found = _test(
+                    crowd, deep, stairs, words, leaf, done, cost, stairs.require[i], n_groups, n_found
+                )
                 if weight >= 0.0:
-                    n_found += 1
                     if weight >= stairs.top[last]:
                         cap = cost
                     if n_found == leaf.found.shape[1]:

@@ -17,6 +17,7 @@ def _before(pool: Pool, a: int, b: int) -> bool:
 
 @inner
 def push(pool: Pool, place: int) -> None:
+    """Put a node into the heap."""
     heap, i = pool.heap, pool.tally[0]
     pool.tally[0] += 1
     pool.stamp[place] = pool.tally[2]
@@ -29,6 +30,7 @@ def push(pool: Pool, place: int) -> None:
 
 @inner
 def pop(pool: Pool) -> int:
+    """Take the first node out of the heap."""
     heap = pool.heap
     top = heap[0]
     pool.tally[0] -= 1
@@ -48,6 +50,7 @@ def pop(pool: Pool) -> int:
 
 @inner
 def release(pool: Pool, place: int) -> None:
+    """Give a place back."""
     pool.free[pool.tally[1]] = place
     pool.tally[1] += 1
 

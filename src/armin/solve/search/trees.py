@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from armin.problem import Problem, Solution, Status
-from armin.solve.path import PathPoint
+from armin.problem import PathPoint, Problem, Solution, Status
 from armin.solve.search.trees_run import Stages, new_stages
 from armin.solve.search.words import end_of_path
 
@@ -102,7 +101,8 @@ def best_trees(
     >>> import numpy as np
     >>> from armin.models.kinds import Above, TreeEnsemble
     >>> stumps = TreeEnsemble(
-    ...     roots=np.array([0, 3]), feature=np.array([0, -1, -1, 1, -1, -1]), threshold=np.array([2.0, 0, 0, 2.0, 0, 0]),
+    ...     roots=np.array([0, 3]), feature=np.array([0, -1, -1, 1, -1, -1]),
+    ...     threshold=np.array([2.0, 0, 0, 2.0, 0, 0]),
     ...     left=np.array([1, -1, -1, 4, -1, -1]), right=np.array([2, -1, -1, 5, -1, -1]),
     ...     nan_left=np.zeros(6, dtype=bool), value=np.array([[0.0], [0.0], [1.0], [0.0], [0.0], [1.0]]),
     ...     base=np.zeros(1), decision=Above(1.0), n_inputs=2,

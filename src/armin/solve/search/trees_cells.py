@@ -17,11 +17,11 @@ from armin.models.kinds import BoolArray, FloatArray, IntArray, TreeEnsemble
 from armin.problem import Options, Problem
 from armin.solve.search.words import kernel
 
-__all__ = ["Cells", "Common", "Local", "Tests", "cells_of", "merge_rows", "number_tests", "split_features"]
+__all__ = ["Cells", "Common", "Local", "Splits", "cells_of", "merge_rows", "number_tests", "split_features"]
 
 
 @dataclass(frozen=True)
-class Tests:
+class Splits:
     """The different splits of a model, those of one column together."""
 
     of_node: NDArray[np.int64]  # (nodes,) -1 in a leaf
@@ -60,7 +60,7 @@ class Local:
     cost: FloatArray  # (J,)
 
 
-def number_tests(model: TreeEnsemble) -> Tests:
+def number_tests(model: TreeEnsemble) -> Splits:
     """Number the different splits of a model."""
     inner = np.flatnonzero(model.feature >= 0)
     keys = [model.nan_left[inner], model.threshold[inner], model.feature[inner]]
@@ -74,10 +74,10 @@ def number_tests(model: TreeEnsemble) -> Tests:
     of_node = np.full(model.feature.size, -1, dtype=np.int64)
     of_node[inner[order]] = np.cumsum(new) - 1
     node = inner[order[new]]
-    return Tests(of_node, node, np.searchsorted(model.feature[node], np.arange(model.n_inputs + 1)))
+    return Splits(of_node, node, np.searchsorted(model.feature[node], np.arange(model.n_inputs + 1)))
 
 
-def _column_cells(model: TreeEnsemble, tests: Tests, column: int, values: FloatArray) -> Cells:
+def _column_cells(model: TreeEnsemble, tests: Splits, column: int, values: FloatArray) -> Cells:
     """The cells of one column."""
     numbers = np.arange(tests.first[column], tests.first[column + 1])
     nodes = tests.node[numbers]
@@ -102,7 +102,7 @@ def _column_cells(model: TreeEnsemble, tests: Tests, column: int, values: FloatA
     return Cells(numbers, goes, number[code])
 
 
-def cells_of(model: TreeEnsemble, tests: Tests, columns: IntArray, values: FloatArray) -> Cells:
+def cells_of(model: TreeEnsemble, tests: Splits, columns: IntArray, values: FloatArray) -> Cells:
     """The cells of several columns together; ``values`` has shape (M, E)."""
     parts = [
         _column_cells(model, tests, p, values[:, i])
@@ -122,7 +122,7 @@ def cells_of(model: TreeEnsemble, tests: Tests, columns: IntArray, values: Float
 
 
 def split_features(
-    problem: Problem, model: TreeEnsemble, tests: Tests, apart: bool
+    problem: Problem, model: TreeEnsemble, tests: Splits, apart: bool
 ) -> tuple[list[Common], list[Local]]:
     """The features of a problem by sort; columns that differ but may not change are one more local feature.
 

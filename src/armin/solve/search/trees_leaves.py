@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from armin.errors import SolverError
 from armin.models.kinds import BoolArray, FloatArray, IntArray, TreeEnsemble
 from armin.problem import Problem
-from armin.solve.search.trees_cells import Cells, Common, Local, Tests, merge_rows, number_tests, split_features
+from armin.solve.search.trees_cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
 from armin.solve.search.words import Words, kernel, lowest_bit, sort_by
 
 __all__ = ["Leaves", "Reduced", "Slots", "assign_bits", "find_leaves", "make_slots", "reduce_problem"]
@@ -27,7 +27,7 @@ class Reduced:
 
     problem: Problem
     model: TreeEnsemble
-    tests: Tests
+    tests: Splits
     commons: list[Common]
     locals_: list[Local]
     first: IntArray  # (N',) a candidate of each group of equal ones

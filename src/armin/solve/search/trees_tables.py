@@ -111,7 +111,7 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
         costs,
         *local_tables,
         reduced.weight,
-        np.array([f.feature for f in [*commons, *reduced.locals_]], dtype=np.int64),
+        np.array([*(f.feature for f in commons), *(f.feature for f in reduced.locals_)], dtype=np.int64),
         sets_as_words(problem.forbidden_sets, len(problem.options)),
     )
     return TreeSearch(

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, cast
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from armin.problem import WEIGHT_TOLERANCE, Problem, Solution
-from armin.solve.path import PathPoint
-from armin.solve.path import _smallest_step as smallest_step
+from armin.problem import WEIGHT_TOLERANCE, PathPoint, Problem, Solution
+from armin.solve.search.compiled import kernel
 
-__all__ = ["Words", "copy_into", "end_of_path", "is_banned", "kernel", "lowest_bit", "next_requirement", "sets_as_words", "sort_by"]
+__all__ = [
+    "Words",
+    "copy_into",
+    "end_of_path",
+    "is_banned",
+    "kernel",
+    "lowest_bit",
+    "next_requirement",
+    "sets_as_words",
+    "sort_by",
+]
 
 Words = NDArray[np.uint64]
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def kernel(function: _Function) -> _Function:
-    """Compile a function at its first call, keep the code on disk, and let other threads run meanwhile."""
-    return cast(_Function, njit(cache=True, nogil=True)(function))
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
@@ -99,6 +101,6 @@ def next_requirement(problem: Problem, points: list[PathPoint]) -> float | None:
     """The least weight that the path does not answer yet, or None."""
     if not points:
         return float(problem.weights.min())
-    total, step = float(problem.weights.sum()), smallest_step(problem)
+    total, step = float(problem.weights.sum()), problem.smallest_step
     weight = points[-1].weight
     return None if weight + step > total * (1 + WEIGHT_TOLERANCE) else min(weight + step, total)

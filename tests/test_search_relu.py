@@ -1,0 +1,401 @@
+"""The exact search over ReLU networks, and the one for any model: both must agree with brute force."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import count, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from armin.errors import ParameterError, SolverError
+from armin.models.kinds import Above, FloatArray, LinearModel, ReluNetwork
+from armin.problem import Options, Problem, Solution, Status
+from armin.solve.enumerate import solve_by_enumeration
+from armin.solve.path import PathPoint, solve_path
+from armin.solve.search import relu_drive
+from armin.solve.search.blackbox import search_black_box, search_black_box_best, search_black_box_path
+from armin.solve.search.relu import search_relu, search_relu_best, search_relu_path
+
+from problems import DECISIONS, HAND_CHECKED, problems, random_problem
+
+NETWORKS = problems(("relu", "deep"))
+FEW = settings(max_examples=60, deadline=None)
+MANY = settings(max_examples=1500, deadline=None)
+
+
+# --- problems --------------------------------------------------------------------------------------------
+
+
+def with_odd_moves(problem: Problem, rng: np.random.Generator) -> Problem:
+    """The first feature moves each candidate by its own multiple."""
+    first = problem.options[0]
+    factor = rng.choice([0.5, 1.0, 2.0], (problem.n_candidates, 1, 1))
+    now = problem.candidates[:, None, first.columns]
+    outcomes = now + (np.broadcast_to(first.outcomes, (problem.n_candidates, *first.outcomes.shape[1:])) - now) * factor
+    return replace(problem, options=(replace(first, outcomes=outcomes), *problem.options[1:]))
+
+
+def with_forbidden_sets(problem: Problem, rng: np.random.Generator) -> Problem:
+    """Some sets of features are ruled out, that of the cheapest choice among them."""
+    size = len(problem.options)
+    sets = {frozenset(np.flatnonzero(rng.random(size) < 0.5).tolist()) for _ in range(int(rng.integers(1, 4)))}
+    found = solve_by_enumeration(problem)
+    banned = replace(problem, forbidden_sets=frozenset(sets))
+    return banned if found.choice is None else banned.without_set(found.choice)
+
+
+@st.composite
+def any_problem(draw: st.DrawFn) -> Problem:
+    problem = draw(NETWORKS)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    if draw(st.booleans()):
+        problem = with_odd_moves(problem, rng)
+    return with_forbidden_sets(problem, rng) if draw(st.booleans()) else problem
+
+
+def wide_problem(rng: np.random.Generator, kind: str, features: int = 9, size: int = 8, n: int = 30) -> Problem:
+    """Large enough to be split into many nodes, small enough to enumerate; a few random choices in a hundred do."""
+    hidden = (6, 5) if kind == "deep" else (8,)
+    sizes = [features + 1, *hidden, 1]
+    weights = tuple(rng.normal(size=(a, b)) / np.sqrt(a) for a, b in pairwise(sizes))
+    biases = tuple(rng.normal(size=b) * 0.5 for b in hidden)
+    candidates = np.repeat(rng.normal(size=(1, features + 1)), n, axis=0)
+    candidates[:, [0, features]] = rng.normal(size=(n, 2))
+    options = []
+    for d in range(features):
+        steps = np.append(0.0, rng.normal(size=size))
+        now = candidates[:, d] if d == 0 else candidates[:1, d]
+        costs = np.abs(steps) * rng.uniform(0.5, 2.0)
+        options.append(Options(f"f{d}", np.array([d]), (now[:, None] + steps)[:, :, None], costs))
+    net = ReluNetwork(weights, (*biases, np.zeros(1)), Above(0.0))
+    required = int(rng.integers(n // 2, n + 1))
+    problem = Problem(candidates, tuple(options), net, float(required), max_changes=3)
+    reached = []
+    for _ in range(300):
+        choice = np.zeros(features, dtype=int)
+        choice[rng.choice(features, 3, replace=False)] = rng.integers(1, size + 1, 3)
+        reached.append(np.sort(net.outputs(problem.inputs(tuple(choice.tolist())))[:, 0])[n - required])
+    cut = float(np.quantile(reached, 0.98))
+    return replace(problem, model=ReluNetwork(weights, (*biases, np.array([-cut])), Above(0.0)))
+
+
+def many_features(size: int = 70) -> Problem:
+    """More features than a machine word has bits; each alone suffices, at rising cost."""
+    net = ReluNetwork((np.ones((size, 1)), np.ones((1, 1))), (np.zeros(1), np.array([-1.0])), Above(0.0))
+    return Problem.from_tables(
+        np.zeros((1, size)), {d: [0, 1] for d in range(size)}, {d: [0, 1 + d] for d in range(size)}, net, required=1
+    )
+
+
+# --- what must hold --------------------------------------------------------------------------------------
+
+
+def same_cost(a: float | None, b: float | None) -> bool:
+    return a is b if a is None or b is None else abs(a - b) <= 1e-9 * (1 + abs(a))
+
+
+def assert_solved(problem: Problem, found: Solution, truth: Solution) -> None:
+    assert found.status is truth.status
+    assert same_cost(found.cost, truth.cost)
+    if found.choice is not None:
+        assert problem.is_solved_by(found.choice)
+        assert found.cost == problem.cost(found.choice) == found.bound
+    else:
+        assert found.bound == float("inf")
+
+
+def assert_path(problem: Problem, points: list[PathPoint], truth: list[PathPoint]) -> None:
+    assert [p.solution.status for p in points] == [p.solution.status for p in truth]
+    for point, true in zip(points, truth, strict=True):
+        assert same_cost(point.solution.cost, true.solution.cost)
+        assert point.weight == pytest.approx(true.weight)
+        assert point.confidence == pytest.approx(true.confidence)
+        if point.solution.choice is not None:
+            assert problem.allows(point.solution.choice)
+            assert problem.weight_accepted(point.solution.choice) == pytest.approx(point.weight)
+
+
+def brute_best(problem: Problem, wanted: int) -> list[float]:
+    costs: list[float] = []
+    while len(costs) < wanted:
+        found = solve_by_enumeration(problem)
+        if found.choice is None or found.cost is None:
+            break
+        costs.append(found.cost)
+        problem = problem.without_set(found.choice)
+    return costs
+
+
+def assert_best(problem: Problem, found: list[Solution], wanted: int) -> None:
+    truth = brute_best(problem, wanted)
+    assert [s.status for s in found] == [Status.OPTIMAL] * len(truth)
+    assert all(same_cost(s.cost, cost) for s, cost in zip(found, truth, strict=True))
+    assert all(s.choice is not None and problem.is_solved_by(s.choice) for s in found)
+    assert len({tuple(j > 0 for j in s.choice or ()) for s in found}) == len(found)
+
+
+def assert_honest(problem: Problem, found: Solution, truth: Solution) -> None:
+    """An interrupted solve never claims more than is true."""
+    best = float("inf") if truth.cost is None else truth.cost
+    assert found.bound <= best * (1 + 1e-9)
+    if found.choice is not None and found.cost is not None:
+        assert problem.is_solved_by(found.choice)
+        assert found.cost >= best * (1 - 1e-9)
+    if found.status is Status.INFEASIBLE:
+        assert truth.status is Status.INFEASIBLE
+    if found.status is Status.OPTIMAL:
+        assert same_cost(found.cost, truth.cost)
+
+
+@pytest.fixture
+def split_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Split nodes down to single choices, and look up after every node."""
+    monkeypatch.setattr(relu_drive, "FEW", 1.0)
+    monkeypatch.setattr(relu_drive, "FEW_DEEP", 1.0)
+    monkeypatch.setattr(relu_drive, "_share", lambda tables: 1)
+
+
+def check_all(problem: Problem, wanted: int) -> None:
+    assert_solved(problem, search_relu(problem), solve_by_enumeration(problem))
+    assert_path(problem, search_relu_path(problem), solve_path(problem, "enumerate"))
+    assert_best(problem, search_relu_best(problem, wanted), wanted)
+
+
+# --- agreement -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", [c for c in HAND_CHECKED if c.name.startswith("hill")], ids=lambda c: c.name)
+def test_hand_checked(case) -> None:
+    found = search_relu(case.problem)
+    assert (found.cost, found.choice) == (case.cost, case.choice)
+
+
+@given(any_problem(), st.integers(1, 5))
+@FEW
+def test_search_path_and_best_agree_with_brute_force(problem: Problem, wanted: int) -> None:
+    check_all(problem, wanted)
+
+
+@pytest.mark.usefixtures("split_all")
+@pytest.mark.parametrize("seed", range(40))
+def test_agreement_with_every_node_split(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = random_problem(
+        rng,
+        "deep" if seed % 3 == 0 else "relu",
+        decision=DECISIONS[seed % len(DECISIONS)],
+        block=seed % 4 if seed % 4 > 1 else 0,
+        mode="reach" if seed % 5 == 0 else "shift",
+        aggregate="max" if seed % 7 == 0 else "sum",
+        weighted=seed % 2 == 0,
+        n_rules=seed % 3,
+        n_forbidden=seed % 4,
+        max_changes=(None, 1, 2, 3)[seed % 4],
+    )
+    check_all(with_forbidden_sets(problem, rng) if seed % 2 else problem, 3)
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("relu", 0), ("relu", 1), ("deep", 2)])
+def test_larger_problems(kind: str, seed: int) -> None:
+    problem = wide_problem(np.random.default_rng(seed), kind)
+    truth = solve_by_enumeration(problem)
+    found = search_relu(problem)
+    assert_solved(problem, found, truth)
+    assert_best(problem, search_relu_best(problem, 4), 4)
+    points = search_relu_path(problem)
+    for required in range(1, problem.n_candidates + 1):
+        answer = next(p for p in points if p.weight >= required or p.solution.choice is None)
+        single = search_relu(problem.demanding(float(required)))
+        assert same_cost(answer.solution.cost, single.cost)
+
+
+@pytest.mark.slow
+@given(any_problem(), st.integers(1, 5))
+@MANY
+def test_search_path_and_best_agree_with_brute_force_on_many(problem: Problem, wanted: int) -> None:
+    check_all(problem, wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30))
+def test_larger_problems_on_many(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = wide_problem(rng, "deep" if seed % 3 == 0 else "relu", features=7, size=6)
+    if seed % 2:
+        problem = with_forbidden_sets(problem, rng)
+    check_all(problem, 5)
+
+
+def test_a_network_without_hidden_layer_is_a_linear_model() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        problem = random_problem(rng, "linear", n_numbers=4)
+        assert isinstance(problem.model, LinearModel)
+        net = ReluNetwork((problem.model.weights.T,), (problem.model.intercept,), problem.model.decision)
+        check_all(replace(problem, model=net), 2)
+
+
+def test_more_features_than_bits_in_a_word() -> None:
+    problem = many_features()
+    best = search_relu_best(replace(problem, max_changes=1), 66)
+    assert [s.cost for s in best] == [1.0 + d for d in range(66)]
+    assert all(s.choice is not None and s.choice[d] == 1 for d, s in enumerate(best))
+    banned = replace(problem, max_changes=1, forbidden_sets=frozenset(frozenset([d]) for d in range(65)))
+    assert search_relu(banned).cost == 66.0
+    assert search_black_box(banned).cost == 66.0
+
+
+def test_ruled_out_sets_are_never_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = wide_problem(np.random.default_rng(1), "relu")
+    for _ in range(3):
+        found = search_relu(problem)
+        assert found.choice is not None
+        problem = problem.without_set(found.choice)
+    listed = []
+    take = relu_drive.Drive.take
+
+    def noting(self: relu_drive.Drive, leaf: relu_drive.Leaf, found: int) -> None:
+        listed.extend(frozenset(np.flatnonzero(row).tolist()) for row in leaf.choice[1 : 1 + found])
+        take(self, leaf, found)
+
+    monkeypatch.setattr(relu_drive.Drive, "take", noting)
+    assert_solved(problem, search_relu(problem), solve_by_enumeration(problem))
+    assert listed
+    assert not problem.forbidden_sets & set(listed)
+
+
+# --- any model -------------------------------------------------------------------------------------------
+
+
+@given(problems(("blackbox", "trees")), st.integers(1, 4), st.integers(0, 2**32 - 1))
+@FEW
+def test_black_box_agrees_with_brute_force(problem: Problem, wanted: int, seed: int) -> None:
+    problem = with_forbidden_sets(problem, np.random.default_rng(seed)) if seed % 2 else problem
+    assert_solved(problem, search_black_box(problem), solve_by_enumeration(problem))
+    assert_path(problem, search_black_box_path(problem), solve_path(problem, "enumerate"))
+    assert_best(problem, search_black_box_best(problem, wanted), wanted)
+
+
+def test_blanks_are_answered_by_asking_the_model() -> None:
+    class Blind(ReluNetwork):
+        def accepts(self, inputs: FloatArray) -> np.ndarray:  # type: ignore[override]
+            return super().accepts(np.nan_to_num(inputs))
+
+    base = random_problem(np.random.default_rng(3), "relu", n_numbers=3)
+    assert isinstance(base.model, ReluNetwork)
+    candidates = base.candidates.copy()
+    candidates[:, -1] = np.nan  # a column that nobody can change
+    net = Blind(base.model.weights, base.model.biases, base.model.decision)
+    check_all(replace(base, candidates=candidates, model=net), 3)
+
+
+def test_refusals() -> None:
+    problem = random_problem(np.random.default_rng(0), "linear")
+    for search in (search_relu, search_relu_path, lambda p: search_relu_best(p, 1)):
+        with pytest.raises(SolverError, match="ReluNetwork"):
+            search(problem)
+    with pytest.raises(ParameterError, match="count"):
+        search_relu_best(random_problem(np.random.default_rng(0), "relu"), 0)
+
+
+# --- stopped early ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("split_all")
+@pytest.mark.parametrize("kind", ["relu", "deep"])
+def test_a_callback_that_says_no_ends_the_search_with_a_true_bound(kind: str) -> None:
+    for seed in range(6):
+        problem = wide_problem(np.random.default_rng(seed), kind, features=5, size=5, n=10)
+        truth, path = solve_by_enumeration(problem), solve_path(problem, "enumerate")
+        for stop in (1, 2, 5, 9, 17, 40, 90):
+            calls = count(1)
+
+            def limited(state: Solution, calls=calls, stop=stop) -> bool:
+                return next(calls) < stop
+
+            def limited_and_honest(state: Solution, limited=limited, problem=problem, truth=truth) -> bool:
+                assert_honest(problem, state, truth)
+                return limited(state)
+
+            assert_honest(problem, search_relu(problem, callback=limited_and_honest), truth)
+            assert_honest_path(problem, search_relu_path(problem, callback=limited), path)
+
+
+def assert_honest_path(problem: Problem, points: list[PathPoint], truth: list[PathPoint]) -> None:
+    costs = [p.solution.cost for p in points if p.solution.cost is not None]
+    weights = [p.weight for p in points]
+    assert costs == sorted(set(costs))
+    assert weights == sorted(set(weights))
+    for point in points:
+        true = next(t for t in truth if t.weight >= point.weight - 1e-9 or t.solution.choice is None)
+        assert_honest(problem.demanding(point.weight), point.solution, true.solution)
+
+
+def test_a_time_limit_of_nothing_claims_nothing() -> None:
+    problem = wide_problem(np.random.default_rng(2), "relu")
+    found = search_relu(problem, time_limit=1e-9)
+    assert found.status in (Status.UNKNOWN, Status.FEASIBLE)
+    assert_honest(problem, found, solve_by_enumeration(problem))
+    assert search_relu_path(problem, time_limit=1e-9)[-1].solution.status in (Status.UNKNOWN, Status.FEASIBLE)
+    assert all(s.status is Status.FEASIBLE for s in search_relu_best(problem, 3, time_limit=1e-9))
+
+
+@pytest.mark.usefixtures("split_all")
+def test_an_interrupt_returns_what_is_known() -> None:
+    problem = wide_problem(np.random.default_rng(1), "relu")
+    truth = solve_by_enumeration(problem)
+    calls = count(1)
+
+    def interrupting(state: Solution) -> None:
+        if next(calls) == 6:
+            signal.raise_signal(signal.SIGINT)
+
+    found = search_relu(problem, callback=interrupting)
+    assert found.status in (Status.UNKNOWN, Status.FEASIBLE)
+    assert_honest(problem, found, truth)
+
+
+@pytest.mark.usefixtures("split_all")
+def test_a_full_memory_changes_the_order_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relu_drive, "MOST_BYTES", 0)
+    small = relu_drive.new_pool
+    monkeypatch.setattr(relu_drive, "new_pool", lambda features, places: small(features, 256))
+    problem = wide_problem(np.random.default_rng(1), "relu", features=6, size=6, n=10)
+    check_all(problem, 3)
+
+
+# --- the same again --------------------------------------------------------------------------------------
+
+
+def test_the_same_again() -> None:
+    problem = wide_problem(np.random.default_rng(0), "relu")
+
+    def facts() -> list[object]:
+        found, path, best = search_relu(problem), search_relu_path(problem), search_relu_best(problem, 3)
+        every = [found, *(p.solution for p in path), *best]
+        return [(s.status, s.choice, s.cost, s.bound, s.nodes) for s in every]
+
+    assert facts() == facts()
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    tasks = [wide_problem(np.random.default_rng(seed), "deep" if seed == 3 else "relu") for seed in range(4)]
+    alone = [search_relu(p) for p in tasks]
+    together = threading.Barrier(len(tasks))
+
+    def solve_at_once(problem: Problem) -> list[Solution]:
+        together.wait()
+        return [search_relu(problem) for _ in range(3)]
+
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        results = list(pool.map(solve_at_once, tasks))
+    for expected, found in zip(alone, results, strict=True):
+        assert {(s.status, s.choice, s.cost, s.nodes) for s in found} == {
+            (expected.status, expected.choice, expected.cost, expected.nodes)
+        }
