@@ -8,7 +8,7 @@ export ARMIN_DATA
 # one thread per test worker: the workers share the cores
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test test-slow lint types contract unit bench docs clean
+.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench docs clean
 
 demo: $(READY)
 	@$(BIN)/armin demo
@@ -31,6 +31,19 @@ unit: $(READY)
 test-slow: $(READY)
 	$(PYTEST) -n 2 --dist loadfile -m "slow" tests
 
+# the oldest supported releases, and none of the optional libraries
+test-oldest:
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,scip]" --group test --group oldest
+	$(subst $(BIN),.venv-oldest/bin,$(PYTEST)) -n 2 --dist loadfile -m "not slow" tests
+
+test-bare:
+	$(PYTHON) -m venv .venv-bare
+	.venv-bare/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	.venv-bare/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest hypothesis
+	$(subst $(BIN),.venv-bare/bin,$(PYTEST)) -m "not slow" tests/test_laws.py tests/test_refusals.py tests/test_views.py tests/test_rules.py
+
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m benchmarks.engine --json out/engine.json
@@ -39,7 +52,7 @@ docs: $(READY)
 	$(BIN)/python docs/build.py
 
 clean:
-	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv-bare out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # A stamp, so that the environment is made once and made again when the project file changes.
 $(READY): pyproject.toml

@@ -84,8 +84,8 @@ def run_cell(cell: Cell, args: argparse.Namespace) -> list[Record]:
         timed(runs["search"], lambda p=problem: solve(p, "search", time_limit=60.0))
     few = problems[: args.few]
     runs["paper's heuristic"], runs["full MILO"], runs["brute force"] = Run(), Run(), Run()
+    limit = args.limit / 10
     for problem in few:
-        limit = args.limit / 10
         timed(runs["paper's heuristic"], lambda p=problem: solve_by_subsampling(p, time_limit=limit))
         timed(runs["full MILO"], lambda p=problem: solve(p, "milo", time_limit=args.limit))
     for problem in few:

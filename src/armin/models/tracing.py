@@ -198,6 +198,7 @@ _TRACERS: dict[str, tuple[tuple[str, ...], Callable[[Any, int], Trace]]] = {
     **dict.fromkeys(_NAMED, (_SKLEARN, _by_names)),
     **dict.fromkeys(_SELECTORS, (_SKLEARN, _selector)),
     "OneHotEncoder": (_SKLEARN, _one_hot),
+    "BlankOneHotEncoder": (("armin",), _one_hot),  # from armin.datasets
     "FunctionTransformer": (_SKLEARN, _function),
     "Pipeline": (("sklearn", "imblearn"), _pipeline),
     "ColumnTransformer": (_SKLEARN, _column_transformer),
