@@ -104,4 +104,5 @@ def test_a_stopped_search_states_a_true_bound(kind):
         assert found.cost is None or found.cost >= truth - 1e-9
         assert found.status is not Status.OPTIMAL or found.cost == pytest.approx(truth)
         stopped += found.status in (Status.FEASIBLE, Status.UNKNOWN)
-    assert stopped or kind in ("linear", "trees", "relu"), "nothing was ever stopped: the test shows nothing"
+    # the linear search ends on such small problems before it asks
+    assert stopped or kind == "linear", "nothing was ever stopped: the test shows nothing"

@@ -577,3 +577,20 @@ def test_trace_of_texts_and_nothing() -> None:
     assert trace("passthrough", 3) == [0, 1, 2]
     assert trace(None, 2) == [0, 1]
     assert trace("drop", 3) == []
+
+
+@pytest.mark.parametrize("final", [LogisticRegression(), RandomForestClassifier(5, max_depth=3, random_state=0)])
+def test_skrub_table_vectorizer_is_followed(final):
+    skrub = pytest.importorskip("skrub", reason="skrub is not installed")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"a": rng.normal(size=200).round(1), "job": rng.choice(["x", "y", "z"], 200), "n": rng.integers(0, 5, 200)}
+    )
+    y = np.where(X["a"] + (X["job"] == "x") + 0.2 * X["n"] > 1, "yes", "no")
+    classifier = make_pipeline(skrub.TableVectorizer(), final).fit(X, y)
+    schema = Schema.infer(X)
+    oracle = Oracle(classifier, schema, X.iloc[:0], "yes")
+    read = read_classifier(oracle)
+    assert sorted(set(read.owners.tolist())) == [0, 1, 2]
+    codes = schema.encode(X)
+    assert np.array_equal(read.model.accepts(read.encode(codes)), oracle.accepts(codes))

@@ -10,7 +10,7 @@ import numpy as np
 from armin.models.kinds import FloatArray, IntArray, LinearModel, ReluNetwork
 from armin.problem import Problem
 from armin.solve.milo.linear import write_linear
-from armin.solve.milo.program import Draft, Program
+from armin.solve.milo.program import UNEVEN, Draft, Program
 from armin.solve.milo.shared import Margin, add_choice, add_requirement, add_vote, stack_ways
 from armin.solve.milo.tables import EPSILON, EXACT, Tables, add_common, expression, grain, tabulate
 
@@ -135,20 +135,21 @@ def _add_neurons(
 ) -> _Active:
     """Variables for max(0, input) of each neuron, in units of its largest value H_{n,t}."""
     place = np.flatnonzero(high > 0)
-    xi = draft.add_variables(place.size)
+    unit, most = UNEVEN * high, 1 / UNEVEN
+    xi = draft.add_variables(place.size, upper=most)
     for t, variable in zip(place.tolist(), xi.tolist(), strict=True):
         index, value, constant = inputs[t]
         if low[t] >= 0:
             # xi_{n,t} = sum_d sum_j beta_{t,d,j} pi_{d,j} + F_{n,t}
-            row, coefficients = np.append(index, variable), np.append(value, -high[t])
+            row, coefficients = np.append(index, variable), np.append(value, -unit[t])
             draft.add_row(row, coefficients, lower=-constant, upper=-constant)
             continue
         # xi_{n,t} - xibar_{n,t} = sum_d sum_j beta_{t,d,j} pi_{d,j} + F_{n,t}
-        xibar = int(draft.add_variables(1)[0])
+        xibar = int(draft.add_variables(1, upper=most)[0])
         zeta = int(draft.add_variables(1, integer=True)[0])
-        row, coefficients = np.append(index, [variable, xibar]), np.append(value, [-high[t], -low[t]])
+        row, coefficients = np.append(index, [variable, xibar]), np.append(value, [-unit[t], -UNEVEN * low[t]])
         draft.add_row(row, coefficients, lower=-constant, upper=-constant)
-        # xi_{n,t} <= H_{n,t} zeta_{n,t} and xibar_{n,t} <= -Hbar_{n,t} (1 - zeta_{n,t}), both divided by their H
-        draft.add_row(np.array([zeta, variable]), [1.0, -1.0], lower=0)
-        draft.add_row(np.array([zeta, xibar]), [1.0, 1.0], upper=1)
-    return _Active(place, xi, high[place])
+        # xi_{n,t} <= H_{n,t} zeta_{n,t} and xibar_{n,t} <= -Hbar_{n,t} (1 - zeta_{n,t}), in their units
+        draft.add_row(np.array([zeta, variable]), [most, -1.0], lower=0)
+        draft.add_row(np.array([zeta, xibar]), [most, 1.0], upper=most)
+    return _Active(place, xi, unit[place])

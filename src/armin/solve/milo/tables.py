@@ -10,7 +10,7 @@ import numpy as np
 from armin.errors import SolverError
 from armin.models.kinds import FloatArray, IntArray
 from armin.problem import Problem
-from armin.solve.milo.program import Draft
+from armin.solve.milo.program import UNEVEN, Draft
 
 __all__ = ["EXACT", "Tables", "add_common", "expression", "grain", "tabulate"]
 
@@ -48,7 +48,7 @@ class Tables:
     low, high : arrays of shape (N, T), the range over all choices
     noise : array of shape (T,), how much a computed value may be off by rounding
     grain : every value is exactly a multiple of this; 0 where values are rounded
-    unit : array of shape (T,), the largest gain that all candidates share, or 1
+    unit : array of shape (T,), of the size of the largest gain that all candidates share
     """
 
     base: FloatArray
@@ -101,7 +101,7 @@ def tabulate(problem: Problem, weights: FloatArray, intercept: FloatArray, sizes
         high=base + _most(tuple(gains), base, problem.limit),
         noise=(weights.shape[0] + 8) * EPSILON * size + 2 * len(gains) * SAME * size,
         grain=step if 0 < step < np.inf and size.max(initial=0.0) < EXACT * step else 0.0,
-        unit=np.where(unit > 0, unit, 1.0) + np.zeros(base.shape[1]),
+        unit=UNEVEN * np.where(unit > 0, unit, 1.0) + np.zeros(base.shape[1]),
     )
 
 

@@ -49,10 +49,11 @@ class _Leaves:
 def write_trees(problem: Problem, model: TreeEnsemble, formulation: str = "tight") -> Program:
     """Write the program of a tree ensemble.
 
-    ``"paper"`` gives each candidate its own copy of each tree, with binary leaves and one row for each
-    leaf, ``D phi <= sum_d sum_{j in J} pi_{d,j}``. ``"tight"`` gives candidates that pass a tree in the
-    same way one copy, with continuous leaves and one row for each branch:
-    ``sum_{leaves below} phi <= sum_{j leads there} pi_{d,j}``.
+    ``"paper"`` gives each candidate its own copy of each tree, and one row for each leaf,
+    ``D phi <= sum_d sum_{j in J} pi_{d,j}``. ``"tight"`` gives candidates that pass a tree in the same way
+    one copy, and one row for each branch: ``sum_{leaves below} phi <= sum_{j leads there} pi_{d,j}``.
+    There the leaves follow from the options; they are declared integer all the same, see
+    :data:`~armin.solve.milo.program.UNEVEN`.
     """
     draft = Draft()
     picks = add_choice(draft, problem)
@@ -185,7 +186,7 @@ def _add_tree(draft: Draft, leaves: _Leaves, picks: Sequence[IntArray], formulat
     if len(leaves.nodes) == 1:
         return np.zeros(0, dtype=np.intp)
     # sum_l phi_{n,t,l} = 1
-    phi = draft.add_variables(len(leaves.nodes), integer=formulation == "paper")
+    phi = draft.add_variables(len(leaves.nodes), integer=True)
     draft.add_row(phi, np.ones(phi.size), lower=1, upper=1)
     if formulation == "paper":
         for variable, needs in zip(phi, leaves.needs, strict=True):
