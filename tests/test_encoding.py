@@ -305,9 +305,12 @@ BLANK_STEPS: dict[str, Callable[[], Any]] = {
 }
 
 
+TEXT = ["str"] if int(pd.__version__.split(".")[0]) >= 3 else []  # before, astype("str") turned blanks into "nan"
+
+
 @pytest.mark.filterwarnings("ignore:Skipping features:UserWarning")
 @pytest.mark.parametrize("steps", BLANK_STEPS)
-@pytest.mark.parametrize("dtype", ["object", "str", "category"])
+@pytest.mark.parametrize("dtype", ["object", *TEXT, "category"])
 def test_blanks_reach_the_pipeline_as_blanks(steps: str, dtype: str) -> None:
     rng = np.random.default_rng(3)
     X = PEOPLE.astype({"income": "float64", "age": "float64", "kids": "float64"}).drop(columns="owns")

@@ -90,7 +90,7 @@ def test_a_column_survives_encode_and_decode_in_its_own_dtype(name: str, clip: b
         ([-1.0, 300.0], "uint8", "integer", [-1, 300]),
         ([1.0, np.nan], "int64", "integer", [1.0, None]),
         ([0.0, 7.0], "bool", "integer", [0, 7]),
-        ([3.0, 4.0], "str", "integer", ["3", "4"]),
+        ([3.0, 4.0], "string", "integer", ["3", "4"]),
         ([3.0, np.nan], "object", "integer", [3, None]),
         ([3.0, 9.0], pd.CategoricalDtype([1, 3]), "integer", [3, 9]),
     ],

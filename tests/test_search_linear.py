@@ -174,7 +174,8 @@ def test_a_stopped_search_is_honest(how: str) -> None:
         path = path_linear(problem, 0.0) if how == "time" else path_linear(problem, callback=look)
         expected = frontier(problem)
         got = [(p.solution.cost, p.weight) for p in path if p.solution.choice is not None]
-        assert np.allclose(np.reshape(got, (-1, 2)), np.reshape(expected[: len(got)], (-1, 2)))
+        for cost, weight in got:  # the last one may be beaten at its own cost by what was not searched any more
+            assert cost == pytest.approx(next(c for c, w in expected if w >= weight - 1e-9))
         if path[-1].solution.status is Status.UNKNOWN and len(got) < len(expected):
             assert path[-1].solution.bound <= expected[len(got)][0] * (1 + 1e-12)
 
