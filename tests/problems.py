@@ -333,5 +333,6 @@ def problems(draw: st.DrawFn, kinds: tuple[Kind, ...] = KINDS, plain: bool = Fal
         n_forbidden=0 if plain else draw(st.integers(0, 3)),
         strict=trees and draw(st.booleans()),
         precision=draw(st.sampled_from(["float64", "float32"])) if trees else "float64",
-        grid=draw(st.sampled_from([0.5, 0.1, None])),
+        # a matrix product may round 0.1s differently in a large batch, so that a tie falls either way
+        grid=draw(st.sampled_from([0.5, 0.1, None] if trees else [0.5, None])),
     )

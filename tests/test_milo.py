@@ -307,3 +307,18 @@ def test_reductions_keep_the_answer(problem: Problem) -> None:
     first, second = solve_by_enumeration(problem), solve_by_enumeration(smaller)
     assert first.status is second.status
     assert first.cost == second.cost
+
+
+def test_infeasible_is_said_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HiGHS's presolve has called programs infeasible that are not: without presolve it must agree."""
+    highs = importlib.import_module("armin.solve.milo.highs")
+    run, asked = highs._run, []
+
+    def wrong_presolve(program: Program, time_limit: float | None, presolve: str) -> Answer:
+        asked.append(presolve)
+        return run(program, time_limit, presolve) if presolve == "off" else Answer(Status.INFEASIBLE, None, np.inf)
+
+    monkeypatch.setattr(highs, "_run", wrong_presolve)
+    assert solve_by_milo(HAND_CHECKED[0].problem).cost == HAND_CHECKED[0].cost
+    assert asked == ["choose", "off"]
+    assert solve_by_milo(HAND_CHECKED[8].problem).status is Status.INFEASIBLE

@@ -17,10 +17,15 @@ _ENUMERATION = 1 << 16
 
 
 def run(program: Program, time_limit: float | None = None) -> Answer:
-    """Minimise ``program`` with HiGHS on one thread."""
+    """Minimise ``program`` with HiGHS on one thread.
+
+    That a program has no solution is believed only if HiGHS says so without presolve as well: presolve alone
+    was wrong in 1 of 7,599 small programs.
+    """
     start = time.perf_counter()
     answer = _run(program, time_limit, "choose")
-    if answer is None:  # presolve went wrong, which HiGHS notices at the end (ERGO-Code/HiGHS#2402)
+    # None: presolve went wrong, which HiGHS notices at the end (ERGO-Code/HiGHS#2402)
+    if answer is None or answer.status is Status.INFEASIBLE:
         left = None if time_limit is None else time_limit - (time.perf_counter() - start)
         answer = _run(program, left, "off")
     if answer is None:
