@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,23 +12,16 @@ from hypothesis import strategies as st
 
 from armin.errors import SolverError
 from armin.models.kinds import Above, LinearModel, TreeEnsemble
-from armin.problem import Choice, Options, PathPoint, Problem, Solution, Status
-from armin.solve.enumerate import _weights_accepted, enumerate_choices, solve_by_enumeration
+from armin.problem import Options, Problem, Solution, Status
+from armin.solve.enumerate import solve_by_enumeration
 from armin.solve.search import trees_run
 from armin.solve.search.trees import best_trees, path_trees, search_trees
 
-from problems import HAND_CHECKED, problems, stump, stumps
+from problems import HAND_CHECKED, stump, stumps
+from searching import check, check_best, check_path, frontier, with_sets
 
 QUICK = settings(deadline=None, max_examples=60)
 LONG = settings(deadline=None, max_examples=3000)
-
-
-@st.composite
-def with_sets(draw: st.DrawFn) -> Problem:
-    """A problem with trees that also rules out some sets of features."""
-    problem = draw(problems(("trees",)))
-    one = st.frozensets(st.integers(0, len(problem.options) - 1), max_size=3)
-    return replace(problem, forbidden_sets=draw(st.frozensets(one, max_size=4)))
 
 
 @pytest.fixture
@@ -37,72 +29,6 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables made anew for each budget, and many looks at the clock."""
     monkeypatch.setattr(trees_run, "_LARGE", -1)
     monkeypatch.setattr(trees_run, "_FEW_NODES", 5)
-
-
-def check(problem: Problem, solution: Solution, reference: Solution) -> None:
-    assert solution.status is reference.status
-    if reference.choice is None or reference.cost is None:
-        assert solution.choice is None
-        return
-    assert solution.choice is not None
-    assert solution.cost == pytest.approx(reference.cost, rel=1e-12, abs=1e-12)
-    assert solution.bound == solution.cost == problem.cost(solution.choice)
-    assert problem.is_solved_by(solution.choice)
-
-
-def valid(problem: Problem) -> Iterator[tuple[float, float, Choice]]:
-    """Cost, accepted weight and choice of all that is allowed and accepted by somebody, the cheapest first."""
-    choices = enumerate_choices(problem)[0]
-    if not choices.size:
-        return
-    weights = _weights_accepted(problem, choices)
-    for row, weight in zip(choices[weights > 0], weights[weights > 0], strict=True):
-        choice = tuple(int(j) for j in row)
-        if choice not in problem.forbidden:
-            yield problem.cost(choice), float(weight), choice
-
-
-def frontier(problem: Problem) -> list[tuple[float, float]]:
-    points: list[tuple[float, float]] = []
-    for cost, weight, _ in valid(problem):
-        if not points or weight > points[-1][1] + 1e-9:
-            if points and cost <= points[-1][0] + 1e-12:
-                points.pop()
-            points.append((cost, weight))
-    return points
-
-
-def check_path(problem: Problem, path: list[PathPoint]) -> None:
-    expected = frontier(problem)
-    total = float(problem.weights.sum())
-    reached = [point for point in path if point.solution.choice is not None]
-    got = [(point.solution.cost, point.weight) for point in reached]
-    assert np.allclose(np.reshape(got, (-1, 2)), np.reshape(expected, (-1, 2)), rtol=1e-9)
-    for point in reached:
-        assert point.solution.status is Status.OPTIMAL
-        assert point.solution.choice is not None
-        assert problem.allows(point.solution.choice)
-        assert problem.weight_accepted(point.solution.choice) == point.weight
-    complete = bool(expected) and expected[-1][1] >= total * (1 - 1e-9)
-    assert len(path) == len(reached) + (not complete)
-    if not complete:
-        assert path[-1].solution.status is Status.INFEASIBLE
-
-
-def check_best(problem: Problem, found: list[Solution], count: int) -> None:
-    expected: dict[frozenset[int], float] = {}
-    for cost, weight, choice in valid(problem):
-        if problem.enough(weight):
-            expected.setdefault(frozenset(d for d, j in enumerate(choice) if j), cost)
-    costs = sorted(expected.values())[:count]
-    chosen = [solution for solution in found if solution.choice is not None]
-    assert [solution.cost for solution in chosen] == pytest.approx(costs)
-    sets = {frozenset(d for d, j in enumerate(s.choice or ()) if j) for s in chosen}
-    assert len(sets) == len(chosen)
-    assert all(problem.is_solved_by(solution.choice or ()) for solution in chosen)
-    assert len(found) == len(chosen) + (len(costs) < count)
-    if len(costs) < count:
-        assert found[-1].status is Status.INFEASIBLE
 
 
 @pytest.mark.parametrize(
@@ -115,26 +41,26 @@ def test_by_hand(case: object) -> None:
 
 
 @QUICK
-@given(with_sets())
+@given(with_sets("trees"))
 def test_search_is_brute_force(problem: Problem) -> None:
     check(problem, search_trees(problem), solve_by_enumeration(problem))
 
 
 @QUICK
-@given(with_sets())
+@given(with_sets("trees"))
 def test_path_is_brute_force(problem: Problem) -> None:
     check_path(problem, path_trees(problem))
 
 
 @QUICK
-@given(with_sets(), st.integers(1, 12))
+@given(with_sets("trees"), st.integers(1, 12))
 def test_best_are_brute_force(problem: Problem, count: int) -> None:
     check_best(problem, best_trees(problem, count), count)
 
 
 @pytest.mark.slow
 @LONG
-@given(with_sets())
+@given(with_sets("trees"))
 def test_all_is_brute_force_at_length(problem: Problem) -> None:
     check(problem, search_trees(problem), solve_by_enumeration(problem))
     check_path(problem, path_trees(problem))
@@ -144,7 +70,7 @@ def test_all_is_brute_force_at_length(problem: Problem) -> None:
 @pytest.mark.usefixtures("small_steps")
 def test_tables_for_each_budget() -> None:
     @settings(deadline=None, max_examples=40)
-    @given(with_sets())
+    @given(with_sets("trees"))
     def law(problem: Problem) -> None:
         check(problem, search_trees(problem), solve_by_enumeration(problem))
         check_path(problem, path_trees(problem))
@@ -159,7 +85,7 @@ def test_a_stopped_search_is_honest(how: str) -> None:
     stopped = 0
 
     @settings(deadline=None, max_examples=40)
-    @given(with_sets(), st.integers(0, 4))
+    @given(with_sets("trees"), st.integers(0, 4))
     def law(problem: Problem, looks: int) -> None:
         nonlocal stopped
         reference = solve_by_enumeration(problem)
