@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -354,7 +353,7 @@ def test_an_interrupt_returns_what_is_known() -> None:
 
     def interrupting(state: Solution) -> None:
         if next(calls) == 1:
-            signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt
 
     found = search_relu(problem, callback=interrupting)
     assert found.status in (Status.UNKNOWN, Status.FEASIBLE)
