@@ -102,17 +102,23 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """
         self._check_parameters()
         frame = self.schema.frame(X)
-        codes = self.schema.encode(frame, clip=True)
-        like = frame.iloc[:0] if isinstance(X, pd.DataFrame) else None
+        self._bind(frame.iloc[:0] if isinstance(X, pd.DataFrame) else None)
+        self._learn(self.schema.encode(frame, clip=True))
+        return self
+
+    def _bind(self, like: pd.DataFrame | None) -> None:
+        """What follows from the classifier alone; ``like`` is an empty frame with the training data's types."""
         self.decision_ = Oracle(self.classifier, self.schema, like, self.desired, self.threshold)
         self.oracle_ = self.decision_.stricter(self.margin) if self.margin else self.decision_
         self.read_ = read_classifier(self.oracle_, blackbox=self.method == "blackbox")
+        self.n_features_in_ = len(self.schema)
+        self.feature_names_in_ = np.array(self.schema.names, dtype=object)
+
+    def _learn(self, codes: FloatArray) -> None:
+        """What is learned from the training data: ``cost_`` and ``sampler_``."""
         self.cost_ = deepcopy(as_cost(self.cost)).fit(codes, self.schema)
         spec = self.sampler.judge if isinstance(self.sampler, NativeMissing) else self.sampler
         self.sampler_ = deepcopy(as_sampler(spec)).fit(codes, self.schema)
-        self.n_features_in_ = len(self.schema)
-        self.feature_names_in_ = np.array(self.schema.names, dtype=object)
-        return self
 
     def explain(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Recourse:
         """What one person should change.

@@ -17,11 +17,9 @@ from collections.abc import Callable
 from armin.errors import ParameterError
 from armin.models.kinds import ReluNetwork, TreeEnsemble
 from armin.problem import Problem, Solution
+from armin.solve.stopping import Callback, stop_when, stopped, watched
 
-__all__ = ["METHODS", "Callback", "solve"]
-
-Callback = Callable[[Solution], bool | None]
-"""Called now and then with the best so far; returning False stops the search."""
+__all__ = ["METHODS", "Callback", "solve", "stop_when", "stopped"]
 
 FEW_STEPS = 200_000
 """Up to this many steps (choices times candidates times the size of the model), "auto" lists all choices."""
@@ -55,7 +53,7 @@ def solve(
         raise ParameterError(f"The 'method' must be one of {sorted(METHODS)}. Got {method!r} instead.")
     if time_limit is not None and not time_limit > 0:
         raise ParameterError(f"The 'time_limit' must be a positive number of seconds, or None. Got {time_limit!r}.")
-    return METHODS[method](problem, solver, time_limit, callback)
+    return METHODS[method](problem, solver, time_limit, watched(callback))
 
 
 Method = Callable[[Problem, str, float | None, Callback | None], Solution]

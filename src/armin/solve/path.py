@@ -16,13 +16,19 @@ from dataclasses import replace
 
 from armin.errors import ParameterError
 from armin.problem import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
-from armin.solve import listing_is_quick, solve
+from armin.solve import Callback, listing_is_quick, solve
+from armin.solve.stopping import stopped, watched
 
 __all__ = ["PathPoint", "solve_path"]
 
 
 def solve_path(
-    problem: Problem, method: str = "auto", *, solver: str = "highs", time_limit: float | None = None
+    problem: Problem,
+    method: str = "auto",
+    *,
+    solver: str = "highs",
+    time_limit: float | None = None,
+    callback: Callback | None = None,
 ) -> list[PathPoint]:
     """Solve ``problem`` for every required weight, whatever ``problem.required`` says.
 
@@ -31,6 +37,7 @@ def solve_path(
     problem : the problem
     method, solver : how each point is solved, as in :func:`armin.solve.solve`
     time_limit : seconds for the whole path, or None
+    callback : for the search: called now and then with the best so far; returning False stops it
 
     Returns
     -------
@@ -43,7 +50,7 @@ def solve_path(
     if method == "search" or (method == "auto" and not listing_is_quick(problem)):
         from armin.solve.search import search_path
 
-        return search_path(problem, time_limit)
+        return search_path(problem, time_limit, watched(callback))
     start = time.perf_counter()
     total = float(problem.weights.sum())
     step = problem.smallest_step
@@ -51,11 +58,11 @@ def solve_path(
     points: list[PathPoint] = []
     while True:
         left = None if time_limit is None else time_limit - (time.perf_counter() - start)
-        if left is not None and left <= 0:
+        if (left is not None and left <= 0) or stopped():
             bound = points[-1].solution.bound if points else 0.0
             found = Solution(Status.UNKNOWN, None, None, bound, 0.0, "path")
         else:
-            found = solve(problem.demanding(required), method, solver=solver, time_limit=left)
+            found = solve(problem.demanding(required), method, solver=solver, time_limit=left, callback=callback)
         if found.choice is None or found.cost is None:
             return [*points, PathPoint(found, required, required / total)]
         weight = problem.weight_accepted(found.choice)
