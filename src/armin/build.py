@@ -65,8 +65,7 @@ def build_case(
 ) -> Case:
     """State the problem of one row."""
     grid, rules = apply_rules(grid, candidates)
-    inputs = read.encode(candidates)
-    tables = _encode_options(grid, candidates, read)
+    inputs, tables = _encode(grid, candidates, read)
     share = weights / weights.sum()
     options, prices = [], []
     for move, (columns, outcomes) in zip(grid.moves, tables, strict=True):
@@ -91,27 +90,27 @@ def build_case(
     return Case(row, candidates, grid, tuple(prices), problem, cost)
 
 
-def _encode_options(
+def _encode(
     grid: ActionGrid, candidates: FloatArray, read: ReadClassifier
-) -> list[tuple[NDArray[np.intp], FloatArray]]:
-    """The model inputs of every option, from one call to the user's transformers.
+) -> tuple[FloatArray, list[tuple[NDArray[np.intp], FloatArray]]]:
+    """The model inputs of the candidates and of every option, from one call to the user's transformers.
 
     The transformers work column by column, so the inputs that a feature determines depend on its own value
     only: it is enough to encode each distinct value once, in the company of any candidate.
     """
-    rows, places = [], []
+    rows, places = [candidates], []
     for move in grid.moves:
         values, where = np.unique(move.values, return_inverse=True)
         block = np.repeat(candidates[:1], values.size, axis=0)
         block[:, move.position] = values
         rows.append(block)
         places.append((move, where.reshape(move.values.shape)))
-    encoded = read.encode(np.concatenate(rows)) if rows else np.zeros((0, read.model.n_inputs))
+    encoded = read.encode(np.concatenate(rows))
     tables = []
-    start = 0
-    for block, (move, where) in zip(rows, places, strict=True):
+    start = candidates.shape[0]
+    for block, (move, where) in zip(rows[1:], places, strict=True):
         columns = np.flatnonzero(read.owners == move.position)
         inputs = encoded[start : start + block.shape[0]][:, columns]
         start += block.shape[0]
         tables.append((columns, inputs[where]))
-    return tables
+    return encoded[: candidates.shape[0]], tables

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
 import pandas as pd
-from scipy.stats import beta
 
 from armin.actions import outcome
+from armin.certificate import Certificate, Validity
 from armin.errors import ArminError
 from armin.problem import Status
 from armin.report.html import path_html, recourse_html
@@ -98,34 +98,6 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Validity:
-    """For how much of a sample an action works.
-
-    Attributes
-    ----------
-    accepted, of : weight of the accepted candidates, and of all
-
-    >>> v = Validity(75, 100)
-    >>> v.share, tuple(round(b, 3) for b in v.interval())
-    (0.75, (0.653, 0.831))
-    """
-
-    accepted: float
-    of: float
-
-    @property
-    def share(self) -> float:
-        return self.accepted / self.of
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The exact (Clopper-Pearson) binomial interval of the share."""
-        k, n, tail = self.accepted, self.of, (1 - level) / 2
-        low = 0.0 if k <= 0 else float(beta.ppf(tail, k, n - k + 1))
-        high = 1.0 if k >= n else float(beta.ppf(1 - tail, k + 1, n - k))
-        return low, high
-
-
-@dataclass(frozen=True)
 class Recourse:
     """The answer for one row. Print it, show it in a notebook, ``plot`` it, or take ``to_dict``.
 
@@ -146,6 +118,9 @@ class Recourse:
     seconds, solver, nodes : how it was found
     conditioned : share of drawn completions that agree with the known rejection; None if not used
     notes : what a careful reader should know
+    seconds_by_step : where the time went
+    certificate : every ground on which the answer stands
+    rank : 1 for the cheapest plan; 2, 3, ... for alternatives that change other features
     """
 
     method: str
@@ -166,6 +141,8 @@ class Recourse:
     conditioned: float | None = None
     notes: tuple[str, ...] = ()
     seconds_by_step: dict[str, float] = field(default_factory=dict)
+    certificate: Certificate | None = None
+    rank: int = 1
 
     @property
     def outcome(self) -> Outcome:
@@ -177,6 +154,11 @@ class Recourse:
         if not self.changes:
             return "already_accepted"
         return "plan" if self.status is Status.OPTIMAL else "best_so_far"
+
+    def ranked(self, rank: int) -> Recourse:
+        """The same plan as number ``rank`` of several to choose from."""
+        certificate = None if self.certificate is None else replace(self.certificate, rank=rank)
+        return replace(self, rank=rank, certificate=certificate)
 
     @property
     def found(self) -> bool:
@@ -229,6 +211,7 @@ class Recourse:
             "method": self.method,
             "status": self.status.value,
             "outcome": self.outcome,
+            "rank": self.rank,
             "desired": [_plain(label) for label in self.desired],
             "changes": [change.to_dict() for change in self.changes],
             "cost": {"name": self.cost_name, "value": self.cost, "min": low, "median": middle, "max": high},
@@ -243,6 +226,7 @@ class Recourse:
                 "bound": self.bound if math.isfinite(self.bound) else None, "gap": self.gap, "solver": self.solver,
                 "seconds": self.seconds, "nodes": self.nodes, "steps": dict(self.seconds_by_step),
             },
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
             "notes": list(self.notes),
         }  # fmt: skip
         summary["headline"] = headline(summary)

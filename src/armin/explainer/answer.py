@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,15 @@ from numpy.typing import NDArray
 
 from armin.audit import check_action
 from armin.build import Case
+from armin.certificate import FAILURE, Certificate, library_versions
 from armin.models.encoding import Oracle
-from armin.problem import Choice, Solution
+from armin.models.kinds import LinearModel
+from armin.problem import Choice, Problem, Solution
+from armin.promise import Calibration, estimation_error, log_growth
 from armin.recourse import Change, Recourse, Validity
+from armin.solve.enumerate import count_choices
 
-__all__ = ["Sample", "changes_of", "make_recourse"]
+__all__ = ["Origin", "Sample", "changes_of", "fresh_validity", "make_recourse"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,23 +41,40 @@ class Sample:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where an answer comes from, for its certificate.
+
+    Attributes
+    ----------
+    method : the explainer's name
+    sampler : the sampler, with its parameters
+    seed : the seed
+    """
+
+    method: str
+    sampler: str
+    seed: int | None
+
+
 def make_recourse(
-    method: str,
+    origin: Origin,
     oracle: Oracle,
     case: Case,
     solution: Solution,
     accepted: NDArray[np.bool_],
     sample: Sample,
-    fresh: Sample | None,
+    fresh: Validity | None,
     *,
     confidence: float | None,
     locked: Collection[str],
     steps: dict[str, float],
+    calibration: Calibration | None = None,
 ) -> Recourse:
     """The answer for one row, re-checked in user units."""
     schema = oracle.schema
     common: dict[str, Any] = {
-        "method": method,
+        "method": origin.method,
         "status": solution.status,
         "desired": tuple(oracle.target.labels),
         "cost_name": type(case.cost).__name__,
@@ -67,19 +89,54 @@ def make_recourse(
         "bound": float(case.cost.finish(solution.bound)) if np.isfinite(solution.bound) else solution.bound,
     }
     if solution.choice is None:
-        return Recourse(changes=(), cost=None, cost_range=None, validity=None, fresh=None, **common)
+        empty = Recourse(changes=(), cost=None, cost_range=None, validity=None, fresh=None, **common)
+        return replace(empty, certificate=_certificate(origin, empty, case, calibration))
     after = case.grid.apply(solution.choice, case.candidates)
     check_action(schema, case.row, case.candidates, after, max_changes=case.problem.max_changes, locked=locked)
     weights = case.problem.weights
     each = case.cost_per_candidate(solution.choice)
-    return Recourse(
+    answer = Recourse(
         changes=changes_of(case, solution.choice),
         cost=case.cost_of(solution.choice),
         cost_range=(float(each.min()), float(np.median(each)), float(each.max())),
         validity=Validity(_tidy(weights[accepted].sum()), _tidy(weights.sum())),
-        fresh=None if fresh is None else _fresh_validity(oracle, case, solution.choice, fresh),
+        fresh=fresh,
         **common,
     )
+    return replace(answer, certificate=_certificate(origin, answer, case, calibration))
+
+
+def _certificate(origin: Origin, answer: Recourse, case: Case, calibration: Calibration | None) -> Certificate:
+    problem, error = case.problem, None
+    if answer.blanks and answer.validity is not None and problem.n_candidates > 1:
+        # a weighted sample counts as an equal one of its effective size
+        size = max(1, math.floor(problem.weights.sum() ** 2 / (problem.weights**2).sum() + 1e-9))
+        growth = min(log_growth(size, n_actions=count_choices(problem)), _linear_growth(problem, size))
+        error = estimation_error(size, failure=FAILURE, log_growth=growth)
+    return Certificate(
+        answer.status, answer.bound, answer.gap, answer.confidence, answer.validity, answer.fresh, error, calibration,
+        answer.conditioned, len(answer.blanks), origin.sampler, problem.n_candidates, origin.seed, library_versions(),
+    )  # fmt: skip
+
+
+def _linear_growth(problem: Problem, size: int) -> float:
+    """Ln Π(N) where one linear score decides; infinite where that says nothing.
+
+    If every option moves all completions alike, or brings them all to one value, then the order of their scores
+    depends only on which of the latter kind are taken: at most 2^B orders, each cut in N + 1 ways.
+    """
+    if not isinstance(problem.model, LinearModel) or problem.model.weights.shape[0] != 1:
+        return math.inf
+    reached = 0
+    for option in problem.options:
+        if option.outcomes.shape[0] == 1:
+            continue
+        moved = option.outcomes - option.outcomes[:, :1]
+        if np.ptp(option.outcomes[:, 1:], axis=0).max(initial=0.0) == 0:
+            reached += 1
+        elif np.ptp(moved, axis=0).max(initial=0.0) > 1e-9 * max(1.0, float(np.abs(option.outcomes).max())):
+            return math.inf
+    return log_growth(size, linear=True) + reached * math.log(2)
 
 
 def changes_of(case: Case, choice: Choice) -> tuple[Change, ...]:
@@ -101,8 +158,8 @@ def changes_of(case: Case, choice: Choice) -> tuple[Change, ...]:
     return tuple(sorted(changes, key=lambda change: -change.cost))
 
 
-def _fresh_validity(oracle: Oracle, case: Case, choice: Choice, fresh: Sample) -> Validity:
-    accepted = oracle.accepts(case.grid.apply_to_others(choice, fresh.values))
+def fresh_validity(fresh: Sample, accepted: NDArray[np.bool_]) -> Validity:
+    """For how much of a fresh sample an action works, given which of it the model accepts."""
     weights = fresh.weights
     # a weighted sample counts as an equal one of its effective size
     size = float(weights.sum() ** 2 / (weights**2).sum())

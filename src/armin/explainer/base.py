@@ -16,12 +16,14 @@ from sklearn.base import BaseEstimator
 from armin.actions import Grid, build_grid
 from armin.build import Case, build_case
 from armin.costs import Cost, as_cost
-from armin.errors import ArminError, AuditError, DataError, ModelError, NotFittedError, ParameterError
-from armin.explainer.answer import Sample, make_recourse
+from armin.errors import ArminError, DataError, ModelError, NotFittedError, ParameterError
+from armin.explainer.answer import Origin, Sample, fresh_validity, make_recourse
+from armin.explainer.judging import accepted_by_all, increasing, judge, judge_path
 from armin.impute import NativeMissing, Sampler, as_sampler
 from armin.impute.condition import sample_conditioned
 from armin.models.encoding import Oracle, read_classifier
-from armin.problem import PathPoint, Problem, Solution, Status, required_weight
+from armin.problem import Problem, Solution, Status, required_weight
+from armin.promise import Calibration
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
 from armin.schema import Rows, Schema
 from armin.solve import solve
@@ -30,10 +32,7 @@ from armin.solve.path import solve_path
 __all__ = ["Explainer", "check_whole"]
 
 FloatArray = NDArray[np.float64]
-Solver = Callable[[Problem], Solution]
-
-MOST_REPAIRS = 50
-"""How often an action that the user's own model refuses is replaced by the next best before giving up."""
+BoolArray = NDArray[np.bool_]
 
 
 class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -133,18 +132,23 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         Recourse
         """
         codes = self._one_row(row, locked)
+        level, calibration = self._level(codes, locked)
         start = time.perf_counter()
         sample, fresh = self._samples(codes)
         sampled = time.perf_counter()
-        case = self._case(codes, sample, locked)
+        case = self._case(codes, sample, locked, level)
         built = time.perf_counter()
-        solution, accepted = self._judged(case, case.problem, self._solve)
+        if calibration is None:
+            solution, accepted = judge(self.oracle_, case, case.problem, self._solve)
+        else:
+            solution, accepted = self._from_path(case, level)
         steps = {
             "sampling": sampled - start,
             "building": built - sampled,
             "solving": time.perf_counter() - built,
         }
-        return self._answer(case, solution, accepted, sample, fresh, self._stated, locked, steps)
+        stated = level if calibration is not None else self._stated
+        return self._answer(case, solution, accepted, sample, fresh, stated, locked, steps, calibration)
 
     def alternatives(
         self, row: Rows | pd.Series[Any], count: int = 3, *, locked: Collection[str] = ()
@@ -163,15 +167,18 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """
         check_whole("alternatives", "count", count, 1)
         codes = self._one_row(row, locked)
+        level, calibration = self._level(codes, locked)
         sample, fresh = self._samples(codes)
-        case = self._case(codes, sample, locked)
+        case = self._case(codes, sample, locked, level)
+        stated = level if calibration is not None else self._stated
         plans: list[Recourse] = []
         problem = case.problem
         while len(plans) < count:
-            solution, accepted = self._judged(case, problem, self._solve)
+            solution, accepted = judge(self.oracle_, case, problem, self._solve)
             if solution.choice is None:
                 break
-            plans.append(self._answer(case, solution, accepted, sample, fresh, self._stated, locked, {}))
+            plan = self._answer(case, solution, accepted, sample, fresh, stated, locked, {})
+            plans.append(plan.ranked(len(plans) + 1))
             problem = problem.without_set(solution.choice)
         return tuple(plans)
 
@@ -187,7 +194,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         Problem
         """
         codes = self._one_row(row, locked)
-        return self._case(codes, self._samples(codes)[0], locked).problem
+        return self._case(codes, self._samples(codes)[0], locked, self._level(codes, locked)[0]).problem
 
     def explain_many(
         self, frame: pd.DataFrame, *, locked: Collection[str] = (), n_jobs: int | None = None, progress: bool = False
@@ -233,18 +240,48 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         RecoursePath
         """
         codes = self._one_row(row, locked)
+        level, _ = self._level(codes, locked)
         sample, fresh = self._samples(codes)
-        case = self._case(codes, sample, locked)
+        case = self._case(codes, sample, locked, level)
+        judged, end = self._judged_path(case)
+        choices = [solution.choice for solution, _ in judged if solution.choice is not None]
+        verdicts: list[Any] = [None] * len(judged)
+        if fresh is not None:
+            verdicts = accepted_by_all(self.oracle_, choices, lambda c: case.grid.apply_to_others(c, fresh.values))
+        total = case.problem.weights.sum()
+        points = [
+            make_recourse(
+                self._origin, self.oracle_, case, solution, accepted, sample,
+                None if fresh is None else fresh_validity(fresh, verdict),
+                confidence=float(case.problem.weights[accepted].sum() / total), locked=locked, steps={},
+            )
+            for (solution, accepted), verdict in zip(judged, verdicts, strict=True)
+        ]  # fmt: skip
+        return RecoursePath(tuple(points), level, end)
+
+    def _judged_path(self, case: Case) -> tuple[list[tuple[Solution, BoolArray]], Status]:
+        """Every point of a row's path that buys more confidence for more cost, and why the path ends."""
         found = solve_path(case.problem, self._solving, solver=self.solver, time_limit=self.time_limit)
-        points: list[Recourse] = []
-        for point in found:
-            solution, accepted = self._judged(case, case.problem.demanding(point.weight), _replay(point, self._solve))
-            if solution.choice is not None:
-                share = float(case.problem.weights[accepted].sum() / case.problem.weights.sum())
-                points.append(self._answer(case, solution, accepted, sample, fresh, share, locked, {}))
         last = found[-1].solution.status
         end = last if last in (Status.INFEASIBLE, Status.UNKNOWN) else Status.OPTIMAL
-        return RecoursePath(tuple(_increasing(points)), self._asked, end)
+        return increasing(case.problem, judge_path(self.oracle_, case, found, self._solve)), end
+
+    def _from_path(self, case: Case, level: float) -> tuple[Solution, BoolArray]:
+        """The cheapest point of the path that reaches a level: what calibration has tested, to the letter."""
+        start = time.perf_counter()
+        judged, end = self._judged_path(case)
+        needed = case.problem.demanding(required_weight(level, float(case.problem.weights.sum())))
+        for solution, accepted in judged:
+            if needed.enough(float(case.problem.weights[accepted].sum())):
+                return replace(solution, seconds=time.perf_counter() - start), accepted
+        status = Status.INFEASIBLE if end is not Status.UNKNOWN else Status.UNKNOWN
+        bound = float("inf") if status is Status.INFEASIBLE else 0.0
+        seconds = time.perf_counter() - start
+        return Solution(status, None, None, bound, seconds, "path"), np.zeros(case.problem.n_candidates, dtype=bool)
+
+    def _level(self, codes: FloatArray, locked: Collection[str]) -> tuple[float, Calibration | None]:
+        """The confidence to ask for, and the test on real people that chose it, if there was one."""
+        return self._asked, None
 
     @property
     def _solving(self) -> str:
@@ -282,10 +319,16 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _samples(self, codes: FloatArray) -> tuple[Sample, Sample | None]:
         """The completions to optimise over, and fresh ones to judge by."""
+        fresh = None
+        if self.n_fresh and np.isnan(codes).any():
+            fresh = self._draw(codes, self.n_fresh, self._streams(codes)[1])
+        return self._sample(codes), fresh
+
+    def _sample(self, codes: FloatArray) -> Sample:
+        """The completions to optimise over; the row itself where nothing is blank."""
         if not np.isnan(codes).any():
-            return Sample(codes[None, :].copy(), np.ones(1)), None
-        first, second = self._streams(codes)
-        return self._candidates(codes, first), self._draw(codes, self.n_fresh, second) if self.n_fresh else None
+            return Sample(codes[None, :].copy(), np.ones(1))
+        return self._candidates(codes, self._streams(codes)[0])
 
     def _candidates(self, codes: FloatArray, rng: np.random.Generator) -> Sample:
         """The completions to optimise over."""
@@ -327,50 +370,43 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 f"{str(error).splitlines()[0]} Use a sampler instead, such as sampler='chained'."
             ) from None
 
-    def _case(self, codes: FloatArray, sample: Sample, locked: Collection[str]) -> Case:
+    def _case(self, codes: FloatArray, sample: Sample, locked: Collection[str], level: float | None = None) -> Case:
         frozen = set(locked)
         if isinstance(self.sampler, NativeMissing):
             frozen |= {f.name for f, code in zip(self.schema.features, codes, strict=True) if np.isnan(code)}
         grid = build_grid(
             self.schema, codes, sample.values, max_options=self.max_options, grid=self.grid, frozen=frozenset(frozen)
         )
-        required = required_weight(self._asked, float(sample.weights.sum()))
+        required = required_weight(self._asked if level is None else level, float(sample.weights.sum()))
         return build_case(
             codes, sample.values, sample.weights, grid, self.read_, self.cost_, required, self.max_changes
-        )
-
-    def _judged(self, case: Case, problem: Problem, solver: Solver) -> tuple[Solution, NDArray[np.bool_]]:
-        """Solve, and let the user's own model judge; an action that it refuses is replaced by the next best."""
-        spent = 0.0
-        for _ in range(MOST_REPAIRS):
-            solution = solver(problem)
-            spent += solution.seconds
-            if solution.choice is None:
-                return replace(solution, seconds=spent), np.zeros(problem.n_candidates, dtype=bool)
-            accepted = self.oracle_.accepts(case.grid.apply(solution.choice, case.candidates))
-            if problem.enough(float(problem.weights[accepted].sum())):
-                return replace(solution, seconds=spent), accepted
-            problem = problem.excluding(solution.choice)
-        raise AuditError(
-            f"The classifier refused {MOST_REPAIRS} actions in a row that it accepts when read as arrays. "
-            "Please report this with the model; method='blackbox' asks the classifier itself."
         )
 
     def _answer(
         self,
         case: Case,
         solution: Solution,
-        accepted: NDArray[np.bool_],
+        accepted: BoolArray,
         sample: Sample,
         fresh: Sample | None,
         confidence: float | None,
         locked: Collection[str],
         steps: dict[str, float],
+        calibration: Calibration | None = None,
     ) -> Recourse:
+        checked = None
+        if fresh is not None and solution.choice is not None:
+            after = case.grid.apply_to_others(solution.choice, fresh.values)
+            checked = fresh_validity(fresh, self.oracle_.accepts(after))
         return make_recourse(
-            type(self).__name__, self.oracle_, case, solution, accepted, sample, fresh,
-            confidence=confidence, locked=locked, steps=steps,
+            self._origin, self.oracle_, case, solution, accepted, sample, checked,
+            confidence=confidence, locked=locked, steps=steps, calibration=calibration,
         )  # fmt: skip
+
+    @property
+    def _origin(self) -> Origin:
+        seed = None if self.random_state is None else int(self.random_state)
+        return Origin(type(self).__name__, repr(self.sampler_), seed)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "oracle_"):
@@ -420,28 +456,3 @@ def _explain_one(explainer: Explainer, label: Any, row: dict[str, Any], locked: 
         return explainer.explain(row, locked=locked)
     except ArminError as error:
         return Failure(label, error)
-
-
-def _replay(point: PathPoint, then: Solver) -> Solver:
-    """Answer the first call with the point's own solution, and later ones by solving."""
-    first = [point.solution]
-    return lambda problem: first.pop() if first else then(problem)
-
-
-def _increasing(points: list[Recourse]) -> list[Recourse]:
-    """Only the points that buy more confidence for more cost."""
-    kept: list[Recourse] = []
-    for point in points:
-        while kept and _cost(point) <= _cost(kept[-1]):
-            kept.pop()
-        if not kept or _share(point) > _share(kept[-1]):
-            kept.append(point)
-    return kept
-
-
-def _cost(point: Recourse) -> float:
-    return float("inf") if point.cost is None else point.cost
-
-
-def _share(point: Recourse) -> float:
-    return 0.0 if point.validity is None else point.validity.share

@@ -136,7 +136,7 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
             f"{model.n_inputs}. Use method='blackbox', and please report this."
         )
     owners = np.array([-1 if p is None else p for p in behind], dtype=np.intp)
-    return ReadClassifier(model, _encoder(oracle, followed, prepare), owners)
+    return ReadClassifier(model, _Encoder(_encoder(oracle, followed, prepare), owners), owners)
 
 
 def _input_names(estimator: Any) -> list[str] | None:
@@ -165,6 +165,66 @@ def _encoder(oracle: Oracle, steps: Collection[Any], prepare: Prepare) -> Callab
         return prepare(rows)
 
     return encode
+
+
+class _Encoder:
+    """Codes to model inputs, remembering what each value of each feature becomes.
+
+    The steps work column by column, so the inputs that a feature owns depend on its own value only. Each new value is
+    pushed through the user's transformers once, in the company of any row.
+    """
+
+    most = 4096
+    """Values to remember for one feature."""
+
+    def __init__(self, encode: Callable[[FloatArray], FloatArray], owners: IntArray) -> None:
+        self.encode, self.owners = encode, owners
+        self.columns = {int(p): np.flatnonzero(owners == p) for p in np.unique(owners) if p >= 0}
+        self.known: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self.constant: FloatArray | None = None
+
+    def __call__(self, codes: FloatArray) -> FloatArray:
+        """Model inputs (n, P) for codes (n, D)."""
+        if codes.shape[0] == 0:
+            return np.zeros((0, self.owners.size))
+        seen = {p: np.unique(codes[:, p], return_inverse=True) for p in self.columns}
+        tables = self._tables(codes[0], {p: values for p, (values, _) in seen.items()})
+        assert self.constant is not None  # noqa: S101  set with the first table
+        inputs = np.repeat(self.constant[None, :], codes.shape[0], axis=0)
+        for p, (values, where) in seen.items():
+            known, coded = tables[p]
+            inputs[:, self.columns[p]] = coded[np.searchsorted(known, values)][where]
+        return inputs
+
+    def _tables(self, row: FloatArray, wanted: dict[int, FloatArray]) -> dict[int, tuple[FloatArray, FloatArray]]:
+        """For each feature, values in order and their inputs, the wanted ones among them."""
+        tables, lacking = {}, {}
+        for p, values in wanted.items():
+            known, coded = self.known.get(p, (np.zeros(0), np.zeros((0, self.columns[p].size))))
+            tables[p] = (known, coded)
+            at = np.minimum(np.searchsorted(known, values), max(0, known.size - 1))
+            there = (known[at] == values) | (np.isnan(known[at]) & np.isnan(values)) if known.size else False
+            new = values[~np.broadcast_to(there, values.shape)]
+            if new.size:
+                lacking[p] = new
+        if lacking or self.constant is None:
+            rows = np.repeat(row[None, :], 1 + sum(new.size for new in lacking.values()), axis=0)
+            start = 1
+            for p, new in lacking.items():
+                rows[start : start + new.size, p] = new
+                start += new.size
+            inputs = self.encode(rows)
+            self.constant, start = inputs[0], 1
+            for p, new in lacking.items():
+                known, coded = tables[p]
+                values = np.concatenate([known, new])
+                order = np.argsort(values, kind="stable")
+                more = inputs[start : start + new.size][:, self.columns[p]]
+                tables[p] = (values[order], np.concatenate([coded, more])[order])
+                start += new.size
+                if values.size <= self.most:
+                    self.known[p] = tables[p]
+        return tables
 
 
 def _fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:

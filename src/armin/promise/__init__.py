@@ -1,5 +1,6 @@
-"""What may be promised: the paper's bounds as functions."""
+"""What may be promised: calibration on real people, and the paper's bounds as functions."""
 
+from armin.promise.calibration import LEVELS, Calibration, LevelTest, Trials, choose_level
 from armin.promise.theory import (
     ImputationGap,
     closed_form_action,
@@ -11,7 +12,12 @@ from armin.promise.theory import (
 )
 
 __all__ = [
+    "LEVELS",
+    "Calibration",
     "ImputationGap",
+    "LevelTest",
+    "Trials",
+    "choose_level",
     "closed_form_action",
     "estimation_error",
     "imputation_gap",

@@ -20,6 +20,9 @@ def recourse_text(summary: dict[str, Any]) -> str:
     sure = validity_sentence(summary)
     if sure:
         lines.append(f"Confidence: {sure}")
+    promise = (summary.get("certificate") or {}).get("promise")
+    if promise:
+        lines.append(f"Promise: {promise['sentence']}")
     if summary["blanks"]:
         names = ", ".join(blank["label"] for blank in summary["blanks"])
         lines.append(f"Not given: {names}.")

@@ -86,6 +86,8 @@ def headline(summary: dict[str, Any]) -> str:
     few = "One change leads" if n == 1 else f"{n} changes lead"
     if outcome == "best_so_far":
         return f"{few} to {wanted}{sure}; this is not proved to be the cheapest way."
+    if summary.get("rank", 1) > 1:
+        return f"{few} to {wanted}{sure}: an alternative that is not the cheapest way, but changes other things."
     return f"{few} to {wanted}{sure}, and no cheaper way exists."
 
 
@@ -96,6 +98,9 @@ def _sure(summary: dict[str, Any]) -> str:
         return ""
     if asked is None:
         return " if the blanks are as guessed"
+    promise = (summary.get("certificate") or {}).get("promise")
+    if promise and promise["kept"]:
+        return f" for at least {at_least(promise['promise'])} of real people with such blanks"
     if asked == 1.0:
         return " for every completion drawn"
     return f" with at least {at_least(asked)} confidence"
@@ -130,7 +135,9 @@ def proof_sentence(summary: dict[str, Any]) -> str:
     seconds = f"{proof['seconds'] * 1000:.0f} ms" if proof["seconds"] < 1 else f"{proof['seconds']:.1f} s"
     bound = f"; nothing costs less than {figure(proof['bound'])}" if proof["bound"] else ""
     what = {
-        "optimal": "cheapest, proved",
+        "optimal": "cheapest, proved"
+        if summary.get("rank", 1) == 1
+        else "cheapest without the plans before it, proved",
         "infeasible": "no action works, proved",
         "feasible": f"not proved cheapest{bound}",
         "unknown": f"undecided{bound}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,14 @@ def decode_column(feature: Feature, codes: NDArray[np.float64], dtype: Any = Non
     if feature.is_number and isinstance(dtype, np.dtype) and _holds(codes, dtype):
         return pd.Series(codes.astype(dtype), copy=False)
     if not feature.is_number:
+        if not isinstance(dtype, pd.CategoricalDtype) or set(feature.categories) <= set(dtype.categories):
+            blanks = np.isnan(codes)
+            # 0 and False are equal, but not the same value
+            kinds = tuple(type(value) for value in feature.categories)
+            lookup = _lookup(feature, kinds, dtype, bool(blanks.any()))
+            where = np.where(blanks, len(feature.categories), np.nan_to_num(codes)).astype(np.intp)
+            return pd.Series(lookup.array.take(where), dtype=lookup.dtype, copy=False)
         column = _values(feature, codes)
-        if dtype is None:
-            return column.infer_objects()
     elif feature.kind == "integer" and (dtype is None or dtype.kind not in "iuf"):
         column = _wholes(codes)
     else:
@@ -41,6 +47,17 @@ def decode_column(feature: Feature, codes: NDArray[np.float64], dtype: Any = Non
     if isinstance(dtype, pd.CategoricalDtype):
         return column.astype(_extended(dtype, column))
     return column.astype(dtype) if _fits(column, dtype) else _wider(column)
+
+
+@lru_cache(maxsize=4096)
+def _lookup(feature: Feature, kinds: tuple[type, ...], dtype: Any, with_blank: bool) -> pd.Series[Any]:
+    """Every category once, then a blank if there is one, in the type that the column will have."""
+    column = _values(feature, np.append(np.arange(len(feature.categories), dtype=float), [np.nan] * with_blank))
+    if dtype is None:
+        column = column.infer_objects()
+    elif column.dtype != dtype:
+        column = column.astype(dtype) if _fits(column, dtype) else _wider(column)
+    return column
 
 
 def _holds(codes: NDArray[np.float64], dtype: np.dtype[Any]) -> bool:

@@ -1,0 +1,179 @@
+"""What an answer may claim, and on what grounds: machine-readable, and one honest sentence."""
+
+from __future__ import annotations
+
+import math
+import platform
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from scipy.stats import beta
+
+from armin.problem import Status
+from armin.promise import Calibration
+from armin.report.words import at_least, percent
+
+__all__ = ["Certificate", "Validity", "library_versions"]
+
+FORMAT = "armin.certificate/1"
+FAILURE = 0.05
+"""How often the bounds of the certificate may be wrong."""
+
+
+@dataclass(frozen=True)
+class Validity:
+    """For how much of a sample an action works.
+
+    Attributes
+    ----------
+    accepted, of : weight of the accepted candidates, and of all
+
+    >>> v = Validity(75, 100)
+    >>> v.share, tuple(round(b, 3) for b in v.interval())
+    (0.75, (0.653, 0.831))
+    """
+
+    accepted: float
+    of: float
+
+    @property
+    def share(self) -> float:
+        return self.accepted / self.of
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The exact (Clopper-Pearson) binomial interval of the share."""
+        k, n, tail = self.accepted, self.of, (1 - level) / 2
+        low = 0.0 if k <= 0 else float(beta.ppf(tail, k, n - k + 1))
+        high = 1.0 if k >= n else float(beta.ppf(1 - tail, k + 1, n - k))
+        return low, high
+
+    def to_dict(self) -> dict[str, float]:
+        return {"accepted": self.accepted, "of": self.of, "share": self.share}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Every ground on which an answer stands.
+
+    Attributes
+    ----------
+    status, bound, gap : what the solver proved; see :class:`armin.Recourse`
+    confidence : the share of completions that was asked for
+    validity : on the completions that were optimised over, each judged by the user's own model
+    fresh : on completions drawn afterwards, from which the plan knows nothing
+    error : Proposition 3: with probability 95 %, ``validity.share`` exceeds the true share under the sampler by no
+        more than this, whichever action was chosen
+    calibration : the test on real people behind a promise, or None
+    conditioned : the share of draws that agree with the known rejection and the rules; None if not used
+    blanks : how many values were not given
+    sampler, samples, seed : how the completions were drawn
+    versions : the libraries
+    rank : 1 for the cheapest plan, 2, 3, ... for alternatives
+
+    Examples
+    --------
+    >>> from armin import ARMIN
+    >>> from armin.datasets import make_loans
+    >>> loans = make_loans()
+    >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
+    >>> explainer.explain(loans.person).certificate.sentence
+    'Nothing was left blank: the model itself accepts the row after the changes, and no cheaper allowed plan exists.'
+    """
+
+    status: Status
+    bound: float
+    gap: float | None
+    confidence: float | None
+    validity: Validity | None
+    fresh: Validity | None
+    error: float | None
+    calibration: Calibration | None
+    conditioned: float | None
+    blanks: int
+    sampler: str
+    samples: int
+    seed: int | None
+    versions: dict[str, str] = field(default_factory=dict)
+    rank: int = 1
+
+    @property
+    def at_least(self) -> float | None:
+        """Proposition 3's lower bound of the share of completions for which the action works."""
+        if self.validity is None or self.error is None:
+            return None
+        return max(0.0, self.validity.share - self.error)
+
+    @property
+    def sentence(self) -> str:
+        """What is known, and what is not, in words that a layperson can hold us to."""
+        if self.validity is None:
+            return {
+                Status.INFEASIBLE: "It is proved that no allowed plan reaches the confidence that was asked for.",
+                Status.UNKNOWN: "Time ran out before a plan was found; nothing is claimed.",
+            }.get(self.status, "Nothing is claimed.")
+        cheapest = "whether a cheaper allowed plan exists is not known"
+        if self.rank > 1:
+            cheapest = "there is a cheaper plan, to which this is an alternative"
+        elif self.status is Status.OPTIMAL:
+            cheapest = "no cheaper allowed plan exists"
+        if not self.blanks:
+            return f"Nothing was left blank: the model itself accepts the row after the changes, and {cheapest}."
+        if self.calibration is not None:
+            return f"{self.calibration.sentence} At that confidence {cheapest}."
+        return f"{self._works}, and {cheapest}. Real people are as likely as that only if the blanks were drawn well."
+
+    @property
+    def _works(self) -> str:
+        if self.fresh is None:
+            assert self.validity is not None  # noqa: S101  asked only where there is an action
+            return f"The plan works for {percent(self.validity.share)} of the ways to fill the blanks that were drawn"
+        low, _ = self.fresh.interval(0.9)
+        return (
+            f"The plan works for {percent(self.fresh.share)} of {self.fresh.of:,.0f} freshly drawn ways to fill the "
+            f"blanks (at least {at_least(low)}, with 95 % certainty)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as plain data."""
+        fresh = None
+        if self.fresh is not None:
+            fresh = self.fresh.to_dict() | {"interval": list(self.fresh.interval()), "level": 0.95}
+        return {
+            "format": FORMAT,
+            "sentence": self.sentence,
+            "status": self.status.value,
+            "bound": self.bound if math.isfinite(self.bound) else None,
+            "gap": self.gap,
+            "rank": self.rank,
+            "confidence": self.confidence,
+            "validity": None if self.validity is None else self.validity.to_dict(),
+            "fresh": fresh,
+            "estimation_error": self.error,
+            "at_least": self.at_least,
+            "failure": FAILURE,
+            "promise": None if self.calibration is None else self.calibration.summary(),
+            "conditioned": self.conditioned,
+            "blanks": self.blanks,
+            "sampler": self.sampler,
+            "samples": self.samples,
+            "seed": self.seed,
+            "versions": dict(self.versions),
+        }
+
+
+@cache
+def library_versions() -> dict[str, str]:
+    """The versions of what an answer rests on.
+
+    >>> sorted(library_versions())
+    ['armin', 'numba', 'numpy', 'pandas', 'python', 'scikit-learn', 'scipy']
+    """
+    found = {"python": platform.python_version()}
+    for name in ("armin", "numba", "numpy", "pandas", "scikit-learn", "scipy"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a source tree that was never installed
+            found[name] = "unknown"
+    return found

@@ -1,0 +1,381 @@
+"""How good a sampler is: hide values that are known, draw them, and compare.
+
+A sampler is *calibrated* if the truth looks like one more draw. Then the rank of the truth among the draws is uniform,
+and a 80 % interval holds the truth 8 times in 10. Proper scores add sharpness: in expectation the true conditional
+distribution has the lowest score. See docs/assess.md for the formulas.
+"""
+
+from __future__ import annotations
+
+import time
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr
+from scipy.stats import chi2
+
+from armin.errors import DataError, ParameterError
+from armin.impute.base import BoolArray, Draws, FloatArray, Sampler, check_count
+from armin.impute.choose import as_sampler
+from armin.impute.legal import check_codes
+from armin.report.plot_assess import assessment_html, assessment_text, assessment_verdict, plot_assessment
+from armin.schema import Feature, Schema
+
+__all__ = ["LEVELS", "Assessment", "assess"]
+
+LEVELS = (0.5, 0.8, 0.9)
+FALSE_ALARM = 0.01
+_TRAIN_SHARE = 0.75
+_TIMED_ROWS = 20
+_TIMED_DRAWS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What :func:`assess` found.
+
+    Attributes
+    ----------
+    sampler : its name
+    table : one row per feature: ``feature``, ``kind``, ``hidden`` (how many values), ``cover_50``, ``cover_80``,
+        ``cover_90`` and their standard errors ``se_...``, ``p_value`` of the rank histogram, ``crps`` (numbers and
+        ordinal ranks, in their own units), ``brier`` (categories), ``energy`` (either, in scaled units), ``log_score``
+    overall : the same over all hidden values, the joint energy score of a row with its standard error, the time of 100
+        draws, and whether the sampler passes as ``calibrated``
+    verdict : one sentence
+    ranks : for each feature the places of the truths among the draws, in [0, 1]; uniform if calibrated
+    energies : the joint energy score of each judged row, in the same order for every sampler with the same
+        ``random_state`` and rows
+    settings : how the values were hidden
+
+    Examples
+    --------
+    >>> from armin.datasets import make_loans
+    >>> loans = make_loans()
+    >>> found = assess("uniform", loans.X, schema=loans.schema, n_rows=200, n_draws=50)
+    >>> found.overall["calibrated"], found.verdict[-23:]
+    (False, "Look first at 'Income'.")
+    """
+
+    sampler: str
+    table: pd.DataFrame
+    overall: dict[str, Any]
+    verdict: str
+    ranks: dict[str, FloatArray] = field(repr=False)
+    energies: FloatArray = field(repr=False)
+    settings: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, ready for JSON; what cannot be known is None."""
+        records = [{str(k): _plain(v) for k, v in row.items()} for row in self.table.to_dict("records")]
+        for record in records:
+            record["histogram"] = _histogram(self.ranks[str(record["feature"])]).tolist()
+        overall = {key: _plain(value) for key, value in self.overall.items()}
+        overall["histogram"] = _histogram(np.concatenate(list(self.ranks.values()))).tolist()
+        return {
+            "sampler": self.sampler, "verdict": self.verdict, "settings": dict(self.settings), "overall": overall,
+            "features": records,
+        }  # fmt: skip
+
+    def plot(self, figure: Any = None) -> Any:
+        """Draw coverage and rank histograms; returns the matplotlib Figure."""
+        return plot_assessment(self.to_dict(), figure)
+
+    def __str__(self) -> str:
+        return assessment_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return assessment_html(self.to_dict())
+
+
+def assess(
+    sampler: object,
+    X: pd.DataFrame | FloatArray,
+    *,
+    schema: Schema,
+    hide: int = 2,
+    n_draws: int = 200,
+    n_rows: int = 300,
+    random_state: int = 0,
+) -> Assessment:
+    """Hide known values, let a sampler draw them, and report how well it does.
+
+    Rows, hidden values and split depend on ``random_state`` and ``X`` only, so two samplers with the same ones are
+    judged on the same values. Blanks of ``X`` are never judged.
+
+    Parameters
+    ----------
+    sampler : a fitted sampler, and then ``X`` must be rows that it was not fitted on; or what
+        :func:`armin.impute.as_sampler` takes, and then a copy is fitted on 75 % of ``X`` and judged on the rest
+    X : rows as a DataFrame, or as codes (n, D)
+    schema : what the columns hold
+    hide : how many values of a row to hide at once, at random; rows that know fewer are left out
+    n_draws : completions per row
+    n_rows : judge at most so many rows, picked at random
+    random_state : seed of everything random
+
+    Returns
+    -------
+    Assessment
+
+    Examples
+    --------
+    >>> from armin.datasets import make_loans
+    >>> loans = make_loans()
+    >>> found = assess("chained", loans.X, schema=loans.schema, n_rows=50, n_draws=50)
+    >>> found.overall["hidden"]
+    100
+    """
+    if not isinstance(schema, Schema):
+        raise ParameterError(f"'schema' must be a Schema. Got {type(schema).__name__} instead.")
+    check_count("hide", hide)
+    if hide > len(schema):
+        raise ParameterError(f"'hide' must be at most the number of columns, {len(schema)}. Got {hide} instead.")
+    check_count("n_draws", n_draws, least=2)
+    check_count("n_rows", n_rows)
+    check_count("random_state", random_state, least=0)
+    codes = _codes(X, schema)
+    rng = np.random.default_rng(random_state)
+    fitted, rows = _ready(as_sampler(sampler), codes, schema, rng)
+    truth, hidden = _hidden(rows, hide, n_rows, rng)
+    with np.errstate(invalid="ignore"):
+        spread = np.array([float(np.std(x[~np.isnan(x)])) if (~np.isnan(x)).any() else 1.0 for x in codes.T])
+    judged = _judge(fitted, schema, truth, hidden, np.where(spread > 0, spread, 1.0), n_draws, random_state)
+    timing = _milliseconds(fitted, np.where(hidden, np.nan, truth), random_state)
+    name = sampler if isinstance(sampler, str) else type(fitted).__name__
+    settings = {"hide": hide, "n_draws": n_draws, "n_rows": len(truth), "random_state": random_state}
+    return _summarise(name, schema, *judged, timing, settings)
+
+
+def _codes(X: pd.DataFrame | FloatArray, schema: Schema) -> FloatArray:
+    if isinstance(X, pd.DataFrame):
+        return schema.encode(X)
+    codes = np.asarray(X)
+    if codes.ndim != 2 or codes.shape[1] != len(schema) or codes.dtype.kind not in "fiub":
+        raise DataError(
+            f"'X' must be a DataFrame, or codes of shape (n, {len(schema)}). Got {type(X).__name__} of shape "
+            f"{codes.shape} instead. Encode the data with schema.encode(frame)."
+        )
+    return check_codes(schema, codes.astype(np.float64))
+
+
+def _ready(sampler: Sampler, codes: FloatArray, schema: Schema, rng: np.random.Generator) -> tuple[Sampler, FloatArray]:
+    """A fitted sampler and the rows to judge it on."""
+    if len(codes) == 0:
+        raise DataError("'X' must have at least one row. Got none.")
+    known = getattr(sampler, "schema_", schema)
+    if known != schema:
+        raise ParameterError("The sampler was fitted with another schema. Pass that one: schema=sampler.schema_.")
+    probe = codes[0].copy()
+    probe[0] = np.nan
+    try:
+        sampler.sample(probe, 2, np.random.default_rng(0))
+    except AttributeError:  # NotFittedError is one, here and in scikit-learn
+        pass
+    else:
+        return sampler, codes
+    order = rng.permutation(len(codes))
+    cut = int(_TRAIN_SHARE * len(codes))
+    if cut == 0:
+        raise DataError("'X' must have at least 2 rows to fit a sampler on some and judge it on others. Got 1.")
+    return deepcopy(sampler).fit(codes[order[:cut]], schema), codes[order[cut:]]
+
+
+def _hidden(rows: FloatArray, hide: int, n_rows: int, rng: np.random.Generator) -> tuple[FloatArray, BoolArray]:
+    """The rows to judge (R, D), and which of their values to hide."""
+    able = np.flatnonzero((~np.isnan(rows)).sum(axis=1) >= hide)
+    if able.size == 0:
+        raise DataError(f"No row of 'X' to judge on has {hide} known values to hide. Choose a smaller 'hide'.")
+    chosen = rows[rng.permutation(able)[:n_rows]]
+    keys = np.where(np.isnan(chosen), np.inf, rng.random(chosen.shape))
+    hidden = np.zeros(chosen.shape, dtype=bool)
+    np.put_along_axis(hidden, np.argsort(keys, axis=1)[:, :hide], True, axis=1)
+    return chosen, hidden
+
+
+def _judge(
+    sampler: Sampler, schema: Schema, truth: FloatArray, hidden: BoolArray, scale: FloatArray, n: int, seed: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Ranks, energies and log scores of the cells (R, D), NaN where nothing was hidden; joint energies (R,); scale."""
+    ranks, energies, logs = (np.full(truth.shape, np.nan) for _ in range(3))
+    joint = np.empty(len(truth))
+    for i, row in enumerate(truth):
+        cells = np.flatnonzero(hidden[i])
+        draws = _drawn(sampler, np.where(hidden[i], np.nan, row), n, np.random.default_rng([seed, 1, i]))
+        w = draws.weights / draws.weights.sum()
+        tie = np.random.default_rng([seed, 2, i]).random(row.size)
+        away, apart = np.zeros(len(w)), np.zeros((len(w), len(w)))
+        for d in cells:
+            x, y, feature = draws.values[:, d], row[d], schema[int(d)]
+            ranks[i, d] = _rank(x, y, w, float(tie[d]), feature.is_number or feature.kind == "ordinal")
+            logs[i, d] = _log_score(feature, x, y, w, scale[d])
+            if feature.is_number or feature.kind == "ordinal":
+                to_truth, between = np.abs(x - y) / scale[d], np.abs(x[:, None] - x) / scale[d]
+            else:
+                to_truth, between = (x != y).astype(np.float64), (x[:, None] != x).astype(np.float64)
+            energies[i, d] = _fair(to_truth, between, w)
+            away += to_truth**2
+            apart += between**2
+        joint[i] = _fair(np.sqrt(away), np.sqrt(apart), w)
+    return ranks, energies, logs, joint, scale
+
+
+def _drawn(sampler: Sampler, row: FloatArray, n: int, rng: np.random.Generator) -> Draws:
+    draws = sampler.sample(row, n, rng)
+    known = ~np.isnan(row)
+    if len(draws) < 2 or draws.values.shape[1:] != row.shape or (draws.values[:, known] != row[known]).any():
+        raise DataError(
+            f"{type(sampler).__name__}.sample must return at least 2 completions (n, {row.size}) that keep the known "
+            f"values. Got shape {draws.values.shape} for n = {n}."
+        )
+    return draws
+
+
+def _fair(to_truth: FloatArray, between: FloatArray, w: FloatArray) -> float:
+    """E|X - y| - E|X - X'| / 2 without the bias of few draws: no draw is paired with itself."""
+    pairs = max(1.0 - float(w @ w), 1e-12)
+    return float(w @ to_truth - 0.5 * (w @ between @ w) / pairs)
+
+
+def _rank(x: FloatArray, y: float, w: FloatArray, tie: float, ordered: bool) -> float:
+    """The place of the truth among the draws in (0, 1), ties broken by ``tie``; categories from frequent to rare.
+
+    The truth counts as one more draw when categories are put in order, which keeps the place exactly uniform.
+    """
+    m = len(x)
+    if not ordered:
+        pooled = np.bincount(np.append(x, y).astype(np.intp), np.append(w * m, 1.0))
+        place = np.empty(pooled.size)
+        place[np.argsort(-pooled, kind="stable")] = np.arange(pooled.size)
+        x, y = place[x.astype(np.intp)], float(place[int(y)])
+    return float((m * w[x < y].sum() + tie * (1.0 + m * w[x == y].sum())) / (m + 1))
+
+
+def _log_score(feature: Feature, x: FloatArray, y: float, w: FloatArray, scale: float) -> float:
+    """Minus the log of the chance of ``y``: draws smoothed by a kernel, and one more spread over the domain."""
+    m, width = len(x), feature.high_code - feature.low_code
+    if not feature.is_number:
+        chance, even = float(w[x == y].sum()), 1.0 / len(feature.categories)
+    else:
+        spread = float(np.sqrt(w @ (x - w @ x) ** 2))
+        middle = float(np.subtract(*np.quantile(x, [0.75, 0.25]))) / 1.349
+        band = 0.9 * (min(spread, middle) if middle > 0 else spread) * m**-0.2
+        if feature.kind == "integer":
+            band = max(band, 0.25)
+            chance = float(w @ (ndtr((y + 0.5 - x) / band) - ndtr((y - 0.5 - x) / band)))
+            even = 1.0 / (width + 1.0)
+        else:
+            band = max(band, 0.01 * scale)
+            chance = float(w @ np.exp(-0.5 * ((y - x) / band) ** 2)) / (band * np.sqrt(2 * np.pi)) * scale
+            even = scale / width if width > 0 else 1.0
+    return float(-np.log((m * chance + even) / (m + 1)))
+
+
+def _milliseconds(sampler: Sampler, rows: FloatArray, seed: int) -> float:
+    """Median time of 100 draws for one row; the first call warms up and does not count."""
+    seconds = []
+    for i, row in enumerate([rows[0], *rows[:_TIMED_ROWS]]):
+        rng = np.random.default_rng([seed, 3, i])
+        start = time.perf_counter()
+        sampler.sample(row, _TIMED_DRAWS, rng)
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds[1:]) * 1000)
+
+
+def _summarise(
+    name: str, schema: Schema, ranks: FloatArray, energies: FloatArray, logs: FloatArray, joint: FloatArray,
+    scale: FloatArray, milliseconds: float, settings: dict[str, Any],
+) -> Assessment:  # fmt: skip
+    ordered = np.array([f.is_number or f.kind == "ordinal" for f in schema])
+    # a central interval for what has an order, the most probable categories for what has none
+    depth = np.where(ordered, 2 * np.abs(ranks - 0.5), ranks)
+    hidden = ~np.isnan(ranks)
+    records = []
+    for d in np.flatnonzero(hidden.any(axis=0)):
+        seen, feature = hidden[:, d], schema[int(d)]
+        record: dict[str, Any] = {"feature": feature.name, "kind": feature.kind, "hidden": int(seen.sum())}
+        record |= _coverage(depth[seen][:, [d]])
+        energy = float(energies[seen, d].mean())
+        record |= {
+            "p_value": _uniform_p(ranks[seen, d]),
+            "crps": energy * scale[d] if ordered[d] else np.nan,
+            "brier": np.nan if ordered[d] else 2 * energy,
+            "energy": energy,
+            "log_score": float(logs[seen, d].mean()),
+        }
+        records.append(record)
+    table = pd.DataFrame(records)
+    overall: dict[str, Any] = {"hidden": int(hidden.sum()), "rows": len(ranks), **_coverage(depth)}
+    error = float(joint.std(ddof=1) / np.sqrt(joint.size)) if joint.size > 1 else np.nan
+    overall |= {
+        "p_value": _pooled_p(ranks), "energy": float(joint.mean()), "energy_se": error,
+        "log_score": float(np.nanmean(logs)), "ms_per_100": milliseconds,
+    }  # fmt: skip
+    tests = table["p_value"].dropna()
+    smallest = float(tests.min()) * len(tests) if len(tests) else np.nan
+    # half of the false alarms for all values together, half for the features one by one
+    p_values = [2 * p for p in (overall["p_value"], smallest) if not np.isnan(p)]
+    overall["calibrated"] = min(p_values) >= FALSE_ALARM if p_values else None
+    places = {schema[int(d)].name: ranks[hidden[:, d], d] for d in np.flatnonzero(hidden.any(axis=0))}
+    verdict = assessment_verdict(table.to_dict("records"), overall, FALSE_ALARM)
+    return Assessment(name, table, overall, verdict, places, joint, settings)
+
+
+def _coverage(depth: FloatArray) -> dict[str, float]:
+    """Share of values inside each interval; the standard error is binomial, or larger if a row's values go together."""
+    seen = ~np.isnan(depth)
+    n = int(seen.sum())
+    out = {}
+    for level in LEVELS:
+        inside = np.where(seen, (depth <= level) - level, 0.0)
+        share = level + float(inside.sum()) / n
+        by_row = float(np.sqrt(np.sum((inside.sum(axis=1) - seen.sum(axis=1) * (share - level)) ** 2))) / n
+        out[f"cover_{_pc(level)}"] = share
+        out[f"se_{_pc(level)}"] = max(by_row if depth.shape[1] > 1 else 0.0, float(np.sqrt(level * (1 - level) / n)))
+    return out
+
+
+def _bins(n: int) -> int:
+    return int(np.clip(n // 5, 2, 10))
+
+
+def _histogram(ranks: FloatArray) -> FloatArray:
+    return np.histogram(ranks, bins=_bins(ranks.size), range=(0.0, 1.0))[0]
+
+
+def _uniform_p(ranks: FloatArray) -> float:
+    """Chi-square test of uniform ranks; NaN below ten of them."""
+    if ranks.size < 10:
+        return np.nan
+    counts = _histogram(ranks)
+    expected = ranks.size / counts.size
+    return float(chi2.sf(np.sum((counts - expected) ** 2) / expected, counts.size - 1))
+
+
+def _pooled_p(ranks: FloatArray) -> float:
+    """Chi-square test of uniform ranks over all features, corrected for values of one row that go together.
+
+    The correction is that of Rao and Scott: the sum of squares is compared with a multiple of a chi-square variable
+    that has its mean and variance.
+    """
+    seen = ~np.isnan(ranks)
+    n, k = int(seen.sum()), _bins(len(ranks))
+    if len(ranks) < 10:
+        return np.nan
+    bins = np.where(seen, np.minimum(np.nan_to_num(ranks) * k, k - 1).astype(np.intp), -1)
+    excess = np.stack([(bins == b).sum(axis=1) - seen.sum(axis=1) / k for b in range(k)], axis=1) / np.sqrt(n / k)
+    spread = excess.T @ excess
+    mean, square = float(np.trace(spread)), float(np.sum(spread**2))
+    return float(chi2.sf(np.sum(excess.sum(axis=0) ** 2) * mean / square, mean**2 / square))
+
+
+def _pc(level: float) -> int:
+    return round(level * 100)
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not np.isfinite(value) else value

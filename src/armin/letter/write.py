@@ -1,0 +1,255 @@
+"""The letter itself: checked, laid out by templates, as HTML, text and PDF."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import re
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from armin.errors import DataError, MissingDependencyError, ParameterError
+from armin.letter.content import MOST_ALTERNATIVES, Case, sections
+from armin.letter.reference import new_reference
+from armin.letter.texts import load_texts
+from armin.letter.wording import Wording, clean
+from armin.recourse import Recourse
+from armin.schema import Schema
+
+__all__ = ["Letter", "write_letter"]
+
+Paper = Literal["A4", "Letter"]
+LONGEST = {"applicant": 200, "organisation": 400, "reference": 64}
+_STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A letter, ready to send.
+
+    Attributes
+    ----------
+    html : a page that needs no other file
+    text : the same as plain text
+    language : its language
+    reference : its reference number
+
+    Examples
+    --------
+    >>> Letter("<p>Dear Ada,</p>", "Dear Ada,", "en", "DJGZF-52FHD-41").text
+    'Dear Ada,'
+    """
+
+    html: str
+    text: str
+    language: str
+    reference: str
+
+    def to_pdf(self, path: str | Path, *, paper: Paper = "A4") -> Path:
+        """Write the letter as a PDF file.
+
+        Parameters
+        ----------
+        path : the file to write
+        paper : "A4" or "Letter"
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        if paper not in ("A4", "Letter"):
+            raise ParameterError(f"The 'paper' of a letter must be 'A4' or 'Letter'. Got {paper!r} instead.")
+        try:
+            from weasyprint import CSS, HTML  # type: ignore[import-untyped,unused-ignore]
+            from weasyprint.urls import URLFetcher  # type: ignore[import-untyped,unused-ignore]
+        except (ImportError, OSError):  # OSError: the library is there, and what it draws with is not
+            raise MissingDependencyError(
+                "A letter as PDF needs weasyprint. Install it with: pip install 'armin[pdf]'. "
+                "Or open the HTML in a browser and print it."
+            ) from None
+        # a template may embed pictures; nothing is fetched
+        page = HTML(string=self.html, url_fetcher=URLFetcher(allowed_protocols=["data"]))
+        page.write_pdf(str(path), stylesheets=[CSS(string=f"@page {{ size: {paper} }}")], pdf_variant="pdf/ua-1")
+        return Path(path)
+
+    @property
+    def content_security_policy(self) -> str:
+        """A header for whoever serves the page: its own style is allowed, and nothing else."""
+        hashes = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(self.html)]
+        allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes) or "'none'"
+        return f"default-src 'none'; style-src {allowed}; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def write_letter(
+    recourses: Recourse | Sequence[Recourse],
+    row: Mapping[str, Any],
+    *,
+    schema: Schema,
+    language: str = "en",
+    applicant: str = "",
+    organisation: str = "",
+    reference: str | None = None,
+    date: datetime.date | None = None,
+    valid_days: int = 30,
+    templates: str | Path | None = None,
+    locked: Collection[str] = (),
+) -> Letter:
+    """Write a one-page letter for one person.
+
+    Parameters
+    ----------
+    recourses : the answer, then other plans to choose from (at most three are printed); the answer need not be the
+        cheapest one
+    row : the person's row, with its blanks; a plan that was made for another row is refused
+    schema : what the columns hold
+    language : "en", "de", or a language in ``templates``
+    applicant : the person's name; may be empty
+    organisation : the sender; the first line is the name, the others are the address and whom to ask
+    reference : a reference number; None for a random one, see :func:`new_reference`
+    date : the day of the letter; None for today
+    valid_days : for how many days the letter may be used
+    templates : a folder with the company's own texts and templates; what is not there is taken from the package
+    locked : features of which the person said that they cannot be changed
+
+    Returns
+    -------
+    Letter
+
+    Examples
+    --------
+    >>> from armin import ARMIN
+    >>> from armin.datasets import make_loans
+    >>> loans = make_loans()
+    >>> plans = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X).alternatives(loans.applicant)
+    >>> letter = write_letter(plans, loans.applicant, schema=loans.schema, applicant="Ada Lovelace")
+    >>> "Ada Lovelace" in letter.html and letter.reference in letter.text
+    True
+    """
+    plans = (recourses,) if isinstance(recourses, Recourse) else tuple(recourses)
+    for name, text in (("applicant", applicant), ("organisation", organisation), ("reference", reference or "")):
+        _check_text(name, text)
+    if isinstance(valid_days, bool) or not isinstance(valid_days, int | np.integer) or not 1 <= valid_days <= 3660:
+        raise ParameterError(f"'valid_days' must be a whole number from 1 to 3660. Got {valid_days!r} instead.")
+    if isinstance(locked, str):
+        raise ParameterError(f"'locked' must be a list of column names. Got the text {locked!r} instead.")
+    _check_plans(plans, row, schema, locked)
+    wording = Wording(load_texts(language, templates), schema)
+    day = date or datetime.date.today()
+    others = [plan for plan in plans[1:] if plan.changes][:MOST_ALTERNATIVES]
+    case = Case(
+        plan=plans[0].to_dict(),
+        others=tuple(plan.to_dict() for plan in others),
+        locked=tuple(name for name in schema.names if name in set(locked)),
+        date=day,
+        until=day + datetime.timedelta(days=int(valid_days)),
+        wording=wording,
+    )
+    number = clean(reference or "") or new_reference()
+    context = _context(case, clean(applicant), organisation, number)
+    html, text = _render(context, templates)
+    return Letter(html, text, language, number)
+
+
+def _context(case: Case, applicant: str, organisation: str, reference: str) -> dict[str, Any]:
+    """All that a template may use."""
+    say = case.wording.say
+    sender = [line for line in map(clean, organisation.splitlines()) if line] or [say("letter.organisation")]
+    return {
+        "language": case.wording.texts.language,
+        "outcome": case.plan["outcome"],
+        "title": say("letter.title" if case.planned else "letter.title_short"),
+        "organisation": sender[0],
+        "contact": sender[1:] or [say("letter.contact")],
+        "applicant": applicant,
+        "greeting": say("letter.greeting", {"applicant": applicant}) if applicant else say("letter.greeting_unknown"),
+        "facts": [
+            (say("letter.date"), case.wording.date(case.date)),
+            (say("letter.reference"), reference),
+            (say("letter.valid_until"), case.wording.date(case.until)),
+        ],
+        "sections": sections(case),
+        "closing": say("letter.closing"),
+        "texts": case.wording.texts.table,
+    }
+
+
+def _render(context: Mapping[str, Any], templates: str | Path | None) -> tuple[str, str]:
+    try:
+        from jinja2 import ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined, TemplateError
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+    except ImportError:
+        raise MissingDependencyError("A letter needs jinja2. Install it with: pip install 'armin[web]'.") from None
+    own = [] if templates is None else [FileSystemLoader(str(templates))]
+    environment = ImmutableSandboxedEnvironment(
+        loader=ChoiceLoader([*own, PackageLoader("armin.letter", "templates")]),
+        autoescape=lambda name: name is None or not name.endswith((".txt.j2", ".css")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["fill"] = _fill
+    try:
+        html = environment.get_template("letter.html.j2").render(context)
+        text = environment.get_template("letter.txt.j2").render(context)
+    except (TemplateError, TypeError) as error:
+        where = f" in {getattr(error, 'name', None)}" if getattr(error, "name", None) else ""
+        raise ParameterError(
+            f"The letter's template{where} cannot be used: {error}. Correct it in 'templates'."
+        ) from error
+    return html, text.replace("\u00a0", " ")  # its lines are broken already
+
+
+def _fill(text: str, first: str = "", width: int = 78) -> str:
+    """A paragraph in lines; ``first`` stands before the first, and the others are indented as far."""
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=" " * len(first), break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _check_text(name: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise ParameterError(f"The '{name}' of a letter must be a text. Got {text!r} instead.")
+    if len(text) > LONGEST[name]:
+        raise ParameterError(
+            f"The '{name}' of a letter must have at most {LONGEST[name]} characters. Got {len(text)} instead."
+        )
+
+
+def _check_plans(plans: tuple[Recourse, ...], row: Mapping[str, Any], schema: Schema, locked: Collection[str]) -> None:
+    """Refuse plans that do not belong to this person or to each other."""
+    if not plans or not all(isinstance(plan, Recourse) for plan in plans):
+        raise ParameterError(
+            f"A letter needs at least one Recourse, as explain or alternatives give them. Got {plans!r} instead. "
+            "If there are no alternatives, pass the answer of explain."
+        )
+    for name in locked:
+        schema.position(name)
+    codes = schema.encode(row)
+    if codes.shape[0] != 1:
+        raise DataError(f"A letter is for one row. Got {codes.shape[0]} instead.")
+    values = {f.name: f.value(float(code)) for f, code in zip(schema.features, codes[0], strict=True)}
+    blank = {name for name, value in values.items() if value is None}
+    for plan in plans:
+        if {f.name for f in plan.blanks} != blank or plan.desired != plans[0].desired:
+            raise DataError(
+                "The row and the plans of a letter must belong together, with the same blanks and the same desired "
+                "decision. They do not. Explain this row, and pass what comes back."
+            )
+        for change in plan.changes:
+            name = change.feature.name
+            schema.position(name)
+            if change.before != values[name]:
+                raise DataError(
+                    f"The plan was made for another row: its {name!r} is not the row's. "
+                    "Explain this row, and pass what comes back."
+                )
+            if name in locked:
+                raise DataError(f"The plan changes {name!r}, which is locked. Explain the row with locked=[{name!r}].")

@@ -1,0 +1,570 @@
+"""The letter: right words for every outcome, in every language, for nobody but the right person, on one page."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import re
+import sys
+import tomllib
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from armin import ARMIN, ImputationAR, NativeMissing
+from armin.datasets import make_loans
+from armin.errors import DataError, MissingDependencyError, ParameterError, SchemaError
+from armin.letter import check_reference, languages, new_reference, write_letter
+from armin.letter.content import sections
+from armin.letter.texts import load_texts
+from armin.letter.wording import Wording
+from armin.problem import Status
+from armin.recourse import Change, Recourse, Validity
+from armin.report.words import change_sentence
+from armin.schema import Feature, Schema
+
+pytest.importorskip("jinja2", reason="letters need jinja2, the extra 'web'")
+
+SCHEMA = Schema(
+    (
+        Feature("balance", "integer", lower=0, upper=200, unit="%", label="the use of your credit lines"),
+        Feature("loans", "integer", lower=0, upper=9, label="the number of loans", direction="decrease"),
+        Feature("income", "integer", lower=0, upper=250_000, unit="$", label="your yearly income"),
+        Feature("purpose", "categorical", categories=("new car", "used car", "repairs"), label="the purpose"),
+        Feature("months", "integer", lower=0, upper=120, unit="months", label="the time since your last late payment"),
+        Feature("age", "integer", lower=18, upper=99, direction="fixed", label="your age"),
+    )
+)
+ROW = {"balance": 72, "loans": 3, "income": None, "purpose": "new car", "months": None, "age": 41}
+TEXTS = {code: load_texts(code) for code in ("en", "de")}
+DAY = datetime.date(2026, 11, 15)
+
+
+def change(name, mode, before, after, amount, cost=0.1):
+    return Change(SCHEMA[name], mode, before, after, amount, cost)
+
+
+BALANCE, INCOME = change("balance", "observed", 72, 41, -31, 0.4), change("income", "shift", None, None, 1500.0, 0.3)
+LOANS, PURPOSE = change("loans", "observed", 3, 2, -1, 0.2), change("purpose", "observed", "new car", "used car", None)
+PLAN = Recourse(
+    method="ARMIN", status=Status.OPTIMAL, desired=("approved",), changes=(BALANCE, INCOME, LOANS, PURPOSE), cost=1.0,
+    cost_name="TLPS", cost_range=None, confidence=0.75, validity=Validity(78, 100), fresh=Validity(785, 1000),
+    blanks=(SCHEMA["income"], SCHEMA["months"]), bound=1.0, seconds=0.1, solver="search",
+)  # fmt: skip
+LESS = replace(
+    PLAN, changes=(change("balance", "observed", 72, 20, -52), change("loans", "observed", 3, 1, -2)), cost=1.4
+)
+MORE = replace(PLAN, changes=(change("income", "shift", None, None, 6500.0), LOANS, PURPOSE), cost=1.6)
+NOTHING = {"changes": (), "cost": None, "validity": None, "fresh": None}
+OUTCOMES = {
+    "plan": PLAN,
+    "best_so_far": replace(PLAN, status=Status.FEASIBLE, bound=0.8),
+    "already_accepted": replace(PLAN, changes=(), cost=0.0),
+    "no_recourse": replace(PLAN, status=Status.INFEASIBLE, **NOTHING),
+    "out_of_time": replace(PLAN, status=Status.UNKNOWN, **NOTHING),
+}
+
+
+def letter(plans=PLAN, row=ROW, **more):
+    return write_letter(plans, row, **{"schema": SCHEMA, "date": DAY, **more})
+
+
+def flat(text):
+    return " ".join(text.replace("\xa0", " ").split())
+
+
+class Page(HTMLParser):
+    """What a browser makes of the HTML: its elements, and the text that people see."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.seen, self.hidden = [], [], 0
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.hidden += tag == "style"
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag == "style"
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.seen.append(data)
+
+    @property
+    def text(self):
+        return flat(" ".join(self.seen))
+
+
+# --- what it says -----------------------------------------------------------------------------------------------------
+
+SAYS = {
+    ("plan", "en"): ("Do all of the following", "no allowed plan asks for less. This is proved"),
+    ("best_so_far", "en"): ("not proven the cheapest yet", "up to 20 % less"),
+    ("already_accepted", "en"): ("Nothing needs to change: for 78 % of the plausible ways",),
+    ("no_recourse", "en"): ("No plan exists, because", "proved, not guessed", "not let us ask you to change: your age"),
+    ("out_of_time", "en"): ("the time for the search ran out. One may exist", "not a proof"),
+    ("plan", "de"): ("Tun Sie alles Folgende", "Das ist bewiesen", "um 1.500 $, gleich wie hoch"),
+    ("best_so_far", "de"): ("noch nicht bewiesen", "bis zu 20 % weniger"),
+    ("already_accepted", "de"): ("Es muss sich nichts ändern: Für 78 % der plausiblen",),
+    ("no_recourse", "de"): ("Es gibt keinen Plan, denn", "bewiesen, nicht geschätzt"),
+    ("out_of_time", "de"): ("Die Zeit für die Suche war zu Ende", "kein Beweis"),
+}
+
+
+@pytest.mark.parametrize(("outcome", "language"), SAYS)
+def test_every_outcome_has_its_words(outcome, language):
+    made = letter(OUTCOMES[outcome], language=language, applicant="Ada Lovelace", organisation="The Bank\nAsk Bo, 123")
+    seen = Page(made.html).text
+    assert OUTCOMES[outcome].outcome == outcome
+    words = [*SAYS[outcome, language], "Ada Lovelace", "The Bank", "Ask Bo, 123", made.reference]
+    words += (
+        ["15 November 2026", "15 December 2026"] if language == "en" else ["15. November 2026", "15. Dezember 2026"]
+    )
+    words.append("blank is your right" if language == "en" else "frei zu lassen ist Ihr Recht")
+    for said in words:
+        assert said in seen, said
+        assert said in flat(made.text), said
+    for (other, tongue), sayings in SAYS.items():
+        if (other, tongue) != (outcome, language):
+            assert not all(said in seen for said in sayings), other
+
+
+def test_the_plan_is_numbered_and_the_shares_are_the_honest_ones():
+    text = flat(letter((PLAN, LESS, MORE)).text)
+    assert "1. Lower the use of your credit lines from 72 % to 41 %. 2. Raise your yearly income by $1,500" in text
+    assert "asked for an answer that holds for at least 75 % of them" in text
+    low, high = PLAN.fresh.interval()
+    assert f"between {low:.0%} and {high:.0%}".replace("%", " %") in text
+    assert "about 78 would succeed and about 22 would not" in text
+    assert "We tried this" not in flat(letter(replace(PLAN, fresh=None)).text)
+
+
+def test_a_complete_row_has_nothing_to_be_unsure_of():
+    plan = replace(PLAN, changes=(LOANS,), blanks=(), fresh=None, validity=Validity(1, 1))
+    text = flat(letter(plan, {**ROW, "income": 30_000, "months": 4}).text)
+    assert "As your application stands, the decision is not “approved”" in text
+    assert "You told us everything that we asked for." in text
+    assert "Nothing had to be assumed" in text
+    assert "plausible" not in text
+
+
+def reasons(*plans):
+    case = letter(plans).text.split("PRINCIPAL REASONS")[1].split("YOUR PLAN")[0]
+    return re.findall(r"- (.*)", case)
+
+
+def test_reasons_are_what_the_plans_change_in_their_order():
+    assert reasons(replace(PLAN, changes=(LOANS,)), MORE) == ["The number of loans: now 3"]
+    other = replace(PLAN, changes=(INCOME, PURPOSE))
+    assert reasons(replace(PLAN, changes=(LOANS,)), other) == [
+        "The number of loans: now 3", "Your yearly income: not given", "The purpose: now new car",
+    ]  # fmt: skip
+    months = replace(PLAN, changes=(change("months", "shift", None, None, 6.0),))
+    assert len(reasons(PLAN, months)) == 4
+
+
+def test_the_cheapest_is_not_claimed_of_a_plan_with_a_cheaper_one_beside_it():
+    assert "no allowed plan asks for less" in letter((PLAN, LESS)).text
+    chosen = flat(letter((LESS, PLAN)).text)
+    assert "no allowed plan asks for less" not in chosen
+    assert "one of the other ways below asks for less" in chosen
+
+
+def test_at_most_three_other_ways_and_none_for_the_accepted():
+    def count(made):
+        return sum("Works for" in item for item in re.findall(r"<li>(.*?)</li>", made.html))
+
+    assert count(letter((PLAN, LESS, MORE, LESS, MORE, LESS))) == 3
+    assert count(letter((OUTCOMES["already_accepted"], LESS))) == 0
+
+
+def test_locked_features_are_named_and_respected():
+    plan = replace(PLAN, changes=(LOANS,))
+    assert "You told us that you cannot change the purpose." in flat(letter(plan, locked=["purpose"]).text)
+    assert "cannot change: the purpose" in flat(letter(OUTCOMES["no_recourse"], locked=["purpose"]).text)
+    with pytest.raises(DataError, match="'loans', which is locked"):
+        letter(plan, locked=["loans"])
+    with pytest.raises(SchemaError, match="'colour' is not a column"):
+        letter(plan, locked=["colour"])
+    with pytest.raises(ParameterError, match="list of column names"):
+        letter(plan, locked="loans")
+
+
+def test_a_promise_is_said_in_the_language_of_the_letter():
+    from armin.letter.content import Case
+
+    promise = {"promise": 0.9, "best": 0.8, "assurance": 0.95, "kept": True, "people": 1200, "held_out": False}
+    said = {}
+    for language in ("en", "de"):
+        for kept, best in ((True, 0.8), (False, 0.8), (False, 0.0)):
+            summary = PLAN.to_dict() | {"certificate": {"promise": {**promise, "kept": kept, "best": best}}}
+            case = Case(summary, (), (), DAY, DAY, Wording(load_texts(language), SCHEMA))
+            sure = next(part for part in sections(case) if part.name == "sure")
+            said[language, kept, best] = flat(" ".join(sure.before))
+    assert "1,200 real people. From this we can promise: at least 90 %" in said["en", True, 0.8]
+    assert "may have known" in said["en", True, 0.8]
+    assert "and cannot: what we can promise is 80 %" in said["en", False, 0.8]
+    assert "too small to promise" in said["en", False, 0.0]
+    assert "1.200 wirklichen Menschen" in said["de", True, 0.8]
+
+
+def test_real_answers_say_how_blanks_were_treated():
+    loans = make_loans(600)
+    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", n_fresh=200).fit(loans.X)
+    plans = explainer.alternatives(loans.applicant)
+    assert "We did not settle on one guess." in flat(write_letter(plans, loans.applicant, schema=loans.schema).text)
+    guessed = ImputationAR(loans.classifier, loans.schema, desired="approved", n_fresh=200).fit(loans.X)
+    text = flat(write_letter(guessed.explain(loans.applicant), loans.applicant, schema=loans.schema).text)
+    assert "with one guess" in text
+    assert "did not settle" not in text
+
+
+def test_blanks_that_the_model_treats_itself_are_not_called_guesses():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300).round(1), "b": rng.integers(0, 9, 300).astype(float)})
+    y = (X["a"] + 0.3 * X["b"] > 1.5).astype(int)
+    X.loc[::5, "a"] = np.nan
+    model = HistGradientBoostingClassifier(max_iter=10, max_leaf_nodes=4).fit(X, y)
+    schema, row = Schema.infer(X, step={"a": 0.5}), {"a": None, "b": 1}
+    explainer = ARMIN(model, schema, desired=1, sampler=NativeMissing(), max_options=10, n_fresh=100).fit(X)
+    text = flat(write_letter(explainer.explain(row), row, schema=schema).text)
+    assert "We left the blanks blank" in text
+    assert "settle on one guess" not in text
+
+
+# --- the languages ----------------------------------------------------------------------------------------------------
+
+numbers = st.builds(
+    lambda kind, unit, style, step, direction, label: Feature(
+        "x", kind, lower=-1e7, upper=1e7, unit=unit, format=style, step=step, direction=direction, label=label
+    ),
+    st.sampled_from(["continuous", "integer"]), st.sampled_from(["", "$", "€", "%", "k$", "months"]),
+    st.sampled_from(["", "{:,.0f} km", "{:.2f}"]), st.sampled_from([None, 1.0, 5.0]),
+    st.sampled_from(["any", "increase", "decrease"]), st.sampled_from(["", "the size"]),
+)  # fmt: skip
+lists = st.builds(
+    lambda kind, direction: Feature("x", kind, categories=("a", "b c") if kind == "binary" else ("a", "b c", "d"),
+                                    direction="any" if kind == "categorical" else direction),
+    st.sampled_from(["binary", "categorical", "ordinal"]), st.sampled_from(["any", "increase", "decrease"]),
+)  # fmt: skip
+
+
+@st.composite
+def changes(draw):
+    feature = draw(numbers | lists)
+    if feature.is_number:
+        size = st.integers(-(10**7), 10**7)
+        value = size if feature.kind == "integer" else size | st.floats(-1e7, 1e7).map(float)
+    else:
+        value = st.sampled_from(feature.categories)
+    mode = draw(st.sampled_from(["observed", "shift", "reach"]))
+    amounts = st.sampled_from([-2.0, -1.0, 1.0, 2.0]) if not feature.is_number else st.sampled_from([-1500.0, 2.0, 2e6])
+    if mode == "shift":
+        return Change(feature, mode, None, None, draw(amounts), 1.0)
+    before = draw(value) if mode == "observed" else None
+    amount = draw(amounts) if mode == "observed" and feature.is_ordered else None
+    return Change(feature, mode, before, draw(value), amount, 1.0)
+
+
+@settings(deadline=None, max_examples=200)
+@given(changes())
+def test_english_sentences_are_those_of_the_report(made):
+    english = Wording(TEXTS["en"], Schema((made.feature,)))
+    assert english.change(made.to_dict()) == change_sentence(made.to_dict())
+
+
+@settings(deadline=None, max_examples=100)
+@given(changes())
+def test_german_sentences_hold_the_same_digits(made):
+    said = Wording(TEXTS["de"], Schema((made.feature,))).change(made.to_dict())
+    assert re.sub(r"\D", "", said) == re.sub(r"\D", "", made.to_dict()["sentence"])
+    assert not re.search(r"\b(Raise|Lower|Change|Bring|Make)\b", said)
+
+
+def test_german_numbers():
+    rate = Feature("rate", "continuous", lower=0, upper=1e7, unit="€", step=0.5)
+    km = Feature("km", "continuous", lower=0, upper=1e7, format="{:,.1f} km")
+    grade = Feature("grade", "ordinal", categories=("a", "b", "c"))
+    german = Wording(load_texts("de"), Schema((rate, km, grade)))
+    assert german.value(rate, 1234567.5) == "1.234.567,5 €"
+    assert german.value(rate, None) == "nicht angegeben"
+    assert german.value(km, 1234.5) == "1.234,5 km"
+    assert (german.amount(grade, -1), german.amount(grade, 2)) == ("1 Stufe", "2 Stufen")
+    assert (german.percent(0.999), german.percent(0.975, down=True)) == ("99,9\xa0%", "97,5\xa0%")
+    assert german.percent(1e-12) == "unter 0,000001\xa0%"
+
+
+def leaves(table, path=()):
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key), value
+
+
+def test_the_languages_have_the_same_texts_with_the_same_holes():
+    folder = resources.files("armin.letter").joinpath("texts")
+    tables = [dict(leaves(tomllib.loads(folder.joinpath(f"{code}.toml").read_text("utf-8")))) for code in languages()]
+    for table in tables[1:]:
+        assert table.keys() == tables[0].keys()
+        for key, text in table.items():
+            if isinstance(text, str):
+                assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", tables[0][key])), key
+
+
+# --- a company's own words --------------------------------------------------------------------------------------------
+
+
+def test_own_words_labels_and_values_with_the_rest_as_packaged(tmp_path):
+    (tmp_path / "de.toml").write_text(
+        '[plan]\ntitle = "Ihr Weg"\n[labels]\nloans = "Zahl der Kredite"\n[values.purpose]\n"new car" = "Neuwagen"\n'
+        '[units]\nmonths = "Monate"\n[decisions]\napproved = "bewilligt"\n', "utf-8"
+    )  # fmt: skip
+    months = replace(PLAN, changes=(change("months", "shift", None, None, 6.0),))
+    text = flat(letter((PLAN, months), language="de", templates=tmp_path).text)
+    for said in ("IHR WEG", "Senken Sie „Zahl der Kredite“ von 3 auf 2.", "von Neuwagen zu used car", "um 6 Monate",
+                 "„bewilligt“", "WIE SICHER DAS IST"):  # fmt: skip
+        assert said in text
+
+
+def test_own_language_falls_back_to_english(tmp_path):
+    (tmp_path / "fr.toml").write_text('[plan]\ntitle = "Votre plan"\n', "utf-8")
+    assert languages(tmp_path) == ("de", "en", "fr")
+    made = letter(language="fr", templates=tmp_path)
+    assert "Votre plan" in made.html
+    assert "Principal reasons" in made.html
+    assert '<html lang="fr">' in made.html
+
+
+def test_own_template_and_style(tmp_path):
+    (tmp_path / "letter.css").write_text("body { color: #123456 } a > b {}", "utf-8")
+    (tmp_path / "letter.txt.j2").write_text(
+        "{{ organisation }}: {{ sections | length }}, {{ texts.own.motto }}", "utf-8"
+    )
+    (tmp_path / "en.toml").write_text('[own]\nmotto = "Fair & square"\n', "utf-8")
+    made = letter(templates=tmp_path, organisation="R & D")
+    assert "a > b {}" in made.html
+    assert made.text == "R & D: 6, Fair & square"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("en.toml", "[plan\n", "en.toml are not valid TOML"),
+        ("en.toml", "[plan]\ntitle = 3\n", "'plan.title' of language 'en' must be a text"),
+        ("en.toml", "plan = 3\n", "plan must be a table"),
+        ("en.toml", '[plan]\ntitle = "for {whom}"\n', "asks for {whom}, which it is not given"),
+        ("en.toml", "[language]\nmonths = 3\n", "must be a list of texts"),
+        ("letter.html.j2", "{{ nonsense }}", "'nonsense' is undefined"),
+        ("letter.html.j2", "{% if %}", "cannot be used"),
+        ("letter.html.j2", "{{ ''.__class__.__mro__ }}", "cannot be used"),
+        ("letter.txt.j2", "{{ sections.append(1) }}", "cannot be used"),
+    ],
+)
+def test_mistakes_in_own_files_are_named(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content, "utf-8")
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        letter(templates=tmp_path)
+
+
+def test_unknown_language_lists_those_there_are():
+    for language in ("fr", "../en", ""):
+        with pytest.raises(ParameterError, match="must be one of: de, en"):
+            letter(language=language)
+    with pytest.raises(ParameterError, match="must be a folder"):
+        letter(templates="/no/such/folder")
+
+
+# --- hostile words ----------------------------------------------------------------------------------------------------
+
+EVIL = "<script>alert(1)</script>\"'&{{ 7 * 7 }}{desired}"
+
+
+def test_hostile_words_are_shown_as_text():
+    schema = Schema(
+        (
+            Feature("loans", "integer", lower=0, upper=9, label=EVIL, unit="<b>"),
+            Feature("purpose", "categorical", categories=("<img src=x>", "b"), label="<i>p"),
+        )
+    )
+    plan = replace(
+        PLAN, desired=("<u>yes",), blanks=(), fresh=None, validity=Validity(1, 1),
+        changes=(Change(schema["loans"], "observed", 3, 2, -1.0, 1.0),
+                 Change(schema["purpose"], "observed", "<img src=x>", "b", None, 1.0)),
+    )  # fmt: skip
+    made = write_letter(
+        plan, {"loans": 3, "purpose": "<img src=x>"}, schema=schema, applicant=EVIL, organisation=EVIL, reference=EVIL
+    )
+    page = Page(made.html)
+    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "img", "b", "i", "u"})
+    assert page.seen.count(EVIL) == 3  # organisation twice, reference
+    assert f"Dear {EVIL}," in page.text
+    assert f"Lower {EVIL} from 3 <b> to 2 <b>." in page.text
+    assert "49" not in page.text
+    assert "Change <i>p from <img src=x> to b." in page.text
+
+
+def test_a_name_cannot_write_lines_of_its_own():
+    made = letter(applicant="Ada\n\nDECISION\nAccepted\u202e\x07")
+    assert "Dear Ada DECISION Accepted," in made.text
+    assert "\u202e" not in made.html
+    assert "नर्मदा\u200d" in letter(applicant="नर्मदा\u200d").html
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_the_page_stands_alone_and_is_accessible(outcome):
+    made = letter((OUTCOMES[outcome], LESS), language="de")
+    page = Page(made.html)
+    tags = [tag for tag, _ in page.tags]
+    assert page.tags[0] == ("html", {"lang": "de"})
+    assert tags.count("h1") == tags.count("main") == tags.count("title") == 1
+    assert tags.index("h1") < tags.index("h2")
+    assert {"script", "link", "img", "iframe"}.isdisjoint(tags)
+    assert not any({"src", "href", "style", "onclick"} & attrs.keys() for _, attrs in page.tags)
+    assert not re.search(r"url\(|@import|https?:", made.html)
+    style = re.search(r"<style>(.*?)</style>", made.html, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in made.content_security_policy
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_every_ink_is_readable_on_every_paper():
+    css = resources.files("armin.letter").joinpath("templates/letter.css").read_text("utf-8")
+    inks = set(re.findall(r"[ {]color: (#[0-9a-f]{6})", css))
+    assert len(inks) >= 3
+    for ink in inks:
+        for paper in ("#ffffff", "#eef4fb"):
+            assert (luminance(paper) + 0.05) / (luminance(ink) + 0.05) >= 7, (ink, paper)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_four_changes_and_two_other_ways_fit_on_one_page(language, paper):
+    weasyprint = pytest.importorskip("weasyprint", reason="counting pages needs weasyprint, the extra 'pdf'")
+    made = letter((PLAN, LESS, MORE), language=language, applicant="Ada Lovelace", organisation="Bank\nStreet 1\nTown")
+    size = weasyprint.CSS(string=f"@page {{ size: {paper} }}")
+    assert len(weasyprint.HTML(string=made.html).render(stylesheets=[size]).pages) == 1
+    long = replace(made, html=made.html.replace("</main>", "<p>more</p>" * 40 + "</main>"))
+    assert len(weasyprint.HTML(string=long.html).render(stylesheets=[size]).pages) > 1
+
+
+def test_pdf(tmp_path):
+    pytest.importorskip("weasyprint", reason="a PDF needs weasyprint, the extra 'pdf'")
+    path = letter().to_pdf(tmp_path / "letter.pdf", paper="Letter")
+    assert path.read_bytes().startswith(b"%PDF")
+    with pytest.raises(ParameterError, match="'A4' or 'Letter'"):
+        letter().to_pdf(path, paper="A5")
+
+
+def test_a_pdf_fetches_nothing(tmp_path, caplog):
+    pytest.importorskip("weasyprint", reason="a PDF needs weasyprint, the extra 'pdf'")
+    secret = tmp_path / "secret.svg"
+    secret.write_text('<svg xmlns="http://www.w3.org/2000/svg"><text>secret</text></svg>', "utf-8")
+    made = letter()
+    sizes = [
+        len(replace(made, html=made.html.replace("</main>", f'<img alt="" src="{src}"></main>'))
+            .to_pdf(tmp_path / "out.pdf").read_bytes())
+        for src in (secret.as_uri(), (tmp_path / "nothing.svg").as_uri())
+    ]  # fmt: skip
+    assert abs(sizes[0] - sizes[1]) < 50
+    assert any("secret.svg" in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize(("module", "extra"), [("weasyprint", "armin[pdf]"), ("jinja2", "armin[web]")])
+def test_missing_libraries_are_named(monkeypatch, tmp_path, module, extra):
+    made = letter()
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingDependencyError, match=re.escape(extra)):
+        made.to_pdf(tmp_path / "x.pdf") if module == "weasyprint" else letter()
+
+
+def test_optional_libraries_are_imported_only_when_used():
+    for entry in resources.files("armin.letter").iterdir():
+        if entry.name.endswith(".py"):
+            assert not re.search(r"^(from|import) (jinja2|weasyprint)", entry.read_text("utf-8"), re.MULTILINE), entry
+
+
+# --- the right person, and the reference ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("plans", "row", "message"),
+    [
+        (PLAN, {**ROW, "income": 5}, "must belong together"),
+        (PLAN, {**ROW, "age": None}, "must belong together"),
+        ((PLAN, replace(PLAN, desired=("rejected",))), ROW, "must belong together"),
+        (PLAN, {**ROW, "loans": 4}, "made for another row: its 'loans'"),
+        (PLAN, {**ROW, "loans": 99}, "must be in"),
+        (PLAN, pd.DataFrame([ROW, ROW]), "one row. Got 2"),
+    ],
+)
+def test_a_plan_for_somebody_else_is_refused(plans, row, message):
+    with pytest.raises(DataError, match=message):
+        letter(plans, row)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"plans": ()}, "at least one Recourse"),
+        ({"plans": ("x",)}, "at least one Recourse"),
+        ({"applicant": None}, "'applicant' of a letter must be a text"),
+        ({"applicant": "a" * 201}, "at most 200 characters"),
+        ({"valid_days": 0}, "from 1 to 3660"),
+        ({"valid_days": 1.5}, "from 1 to 3660"),
+    ],
+)
+def test_other_refusals(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        letter(**arguments)
+
+
+def test_the_reference_is_the_callers_or_random():
+    assert letter(reference="  A-17 ").reference == "A-17"
+    first, second = letter().reference, letter().reference
+    assert first != second
+    assert check_reference(first)
+    assert check_reference(second)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.text(max_size=20), st.binary(min_size=16, max_size=32))
+def test_every_slip_of_one_character_or_one_swap_is_found(content, secret):
+    reference = new_reference(content, secret=secret)
+    assert reference == new_reference(content, secret=secret)
+    assert reference != new_reference(content, secret=secret + b"x")
+    assert re.fullmatch(r"[0-9A-Z]{5}-[0-9A-Z]{5}-\d\d", reference)
+    plain = reference.replace("-", "")
+    assert check_reference(plain.lower())
+    for i, right in enumerate(plain):
+        for wrong in "0123456789ABCDEFGHJKMNPQRSTVWXYZ":
+            assert check_reference(plain[:i] + wrong + plain[i + 1 :]) == (wrong == right)
+        swapped = plain[:i] + plain[i : i + 2][::-1] + plain[i + 2 :]
+        assert check_reference(swapped) == (swapped == plain)
+
+
+def test_reference_refusals():
+    assert not check_reference("")
+    assert not check_reference("DJGZF-52FHD-4１")
+    with pytest.raises(ParameterError, match="together, or neither"):
+        new_reference("content")
+    with pytest.raises(ParameterError, match="at least 16 bytes"):
+        new_reference("content", secret=b"short")
