@@ -35,7 +35,7 @@ test-slow: $(READY)
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,scip]" --group test --group oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,scip,web,parquet]" --group test --group oldest
 	$(subst $(BIN),.venv-oldest/bin,$(PYTEST)) -n 2 --dist loadfile -m "not slow" tests
 
 test-bare:
@@ -47,6 +47,9 @@ test-bare:
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m benchmarks.engine --json out/engine.json
+	$(BIN)/python -m benchmarks.samplers --json out/samplers.json
+	$(BIN)/python -m benchmarks.promise --out out/promise.jsonl
+	$(BIN)/python -m benchmarks.load --json out/load.json
 
 docs: $(READY)
 	$(BIN)/python docs/build.py
@@ -59,5 +62,5 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("ARMIN needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,xgboost,lightgbm,catboost,dask,gurobi,scip]" --group test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,xgboost,lightgbm,catboost,dask,gurobi,scip,web,parquet,pdf]" --group test
 	@touch $@

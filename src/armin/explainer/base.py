@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,10 @@ from armin.recourse import Failure, Recourse, RecoursePath, Recourses
 from armin.schema import Rows, Schema
 from armin.solve import solve
 from armin.solve.path import solve_path
+
+if TYPE_CHECKING:
+    from armin.explainer.ask import AskOrAct
+    from armin.explainer.stress import StressTest
 
 __all__ = ["Explainer", "check_whole"]
 
@@ -181,6 +185,41 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             plans.append(plan.ranked(len(plans) + 1))
             problem = problem.without_set(solution.choice)
         return tuple(plans)
+
+    def ask(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> AskOrAct:
+        """Ask or act: what telling each blank would be worth, and whether a blank matters at all.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+
+        Returns
+        -------
+        AskOrAct
+        """
+        from armin.explainer.ask import ask_or_act
+
+        codes = self._one_row(row, locked)
+        return ask_or_act(self._at(self._level(codes, locked)[0]), row, locked=locked)
+
+    def stress(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> StressTest:
+        """How informative a blank may be before the plan loses its validity; see :func:`armin.stress_test`.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+
+        Returns
+        -------
+        StressTest
+        """
+        from armin.explainer.stress import stress_test
+
+        return stress_test(self, row, locked=locked)
+
+    def _at(self, level: float) -> Explainer:
+        """This explainer at a fixed confidence."""
+        return self
 
     def problem(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Problem:
         """The optimisation problem behind a row, as plain data for :func:`armin.solve`.

@@ -203,6 +203,9 @@ class ARMIN(Explainer):
         other._check_parameters()
         return other
 
+    def _at(self, level: float) -> ARMIN:
+        return self if self.promise is None else self.asking(level)
+
     def _level(self, codes: NDArray[np.float64], locked: Collection[str]) -> tuple[float, Calibration | None]:
         blanks = tuple(name for name, code in zip(self.schema.names, codes, strict=True) if np.isnan(code))
         if self.promise is None or not blanks:
