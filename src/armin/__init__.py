@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from armin.solve import solve
 
 if TYPE_CHECKING:
+    from armin.certificate import Certificate as Certificate
+    from armin.certificate import Validity as Validity
     from armin.costs import CustomCost as CustomCost
     from armin.costs import MaxPercentileShift as MaxPercentileShift
     from armin.costs import NumberOfChanges as NumberOfChanges
@@ -21,16 +23,24 @@ if TYPE_CHECKING:
     from armin.costs import WeightedL2 as WeightedL2
     from armin.errors import ArminError as ArminError
     from armin.explainer import ARMIN as ARMIN
+    from armin.explainer import AskOrAct as AskOrAct
     from armin.explainer import Comparison as Comparison
     from armin.explainer import ImputationAR as ImputationAR
     from armin.explainer import RobustAR as RobustAR
+    from armin.explainer import StressTest as StressTest
+    from armin.explainer import ask_or_act as ask_or_act
     from armin.explainer import compare as compare
+    from armin.explainer import compare_samplers as compare_samplers
+    from armin.explainer import stress_test as stress_test
     from armin.impute import NativeMissing as NativeMissing
+    from armin.impute.assess import Assessment as Assessment
+    from armin.impute.assess import assess as assess
     from armin.problem import Options as Options
     from armin.problem import PairRule as PairRule
     from armin.problem import Problem as Problem
     from armin.problem import Solution as Solution
     from armin.problem import Status as Status
+    from armin.promise import Calibration as Calibration
     from armin.recourse import Change as Change
     from armin.recourse import Recourse as Recourse
     from armin.recourse import RecoursePath as RecoursePath
@@ -49,9 +59,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "costs": "CustomCost MaxPercentileShift NumberOfChanges TableCost TotalLogPercentileShift WeightedL1 WeightedL2",
     "errors": "ArminError",
-    "explainer": "ARMIN Comparison ImputationAR RobustAR compare",
+    "certificate": "Certificate Validity",
+    "explainer": "ARMIN AskOrAct Comparison ImputationAR RobustAR StressTest",
+    "explainer.ask": "ask_or_act",
+    "explainer.compare": "compare compare_samplers",
+    "explainer.stress": "stress_test",
     "impute": "NativeMissing",
+    "impute.assess": "Assessment assess",
     "problem": "Options PairRule Problem Solution Status",
+    "promise": "Calibration",
     "recourse": "Change Recourse RecoursePath Recourses",
     "schema": "AtLeast AtMostOne Condition Feature Forbid IfThen Schema Together",
 }

@@ -13,7 +13,12 @@
 ('plan', True)
 """
 
-from armin.explainer.compare import Comparison, compare
+from armin.explainer.ask import AskOrAct, Question, ask_or_act
+from armin.explainer.compare import Comparison, compare, compare_samplers
 from armin.explainer.methods import ARMIN, ImputationAR, RobustAR
+from armin.explainer.stress import StressTest, stress_test
 
-__all__ = ["ARMIN", "Comparison", "ImputationAR", "RobustAR", "compare"]
+__all__ = [
+    "ARMIN", "AskOrAct", "Comparison", "ImputationAR", "Question", "RobustAR", "StressTest", "ask_or_act", "compare",
+    "compare_samplers", "stress_test",
+]  # fmt: skip

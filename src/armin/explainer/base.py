@@ -18,9 +18,10 @@ from armin.build import Case, build_case
 from armin.costs import Cost, as_cost
 from armin.errors import ArminError, DataError, ModelError, NotFittedError, ParameterError
 from armin.explainer.answer import Origin, Sample, fresh_validity, make_recourse
+from armin.explainer.checks import check_common, check_whole
+from armin.explainer.drawing import draw_sample, row_streams
 from armin.explainer.judging import accepted_by_all, increasing, judge, judge_path
 from armin.impute import NativeMissing, Sampler, as_sampler
-from armin.impute.condition import sample_conditioned
 from armin.models.encoding import Oracle, read_classifier
 from armin.problem import Problem, Solution, Status, required_weight
 from armin.promise import Calibration
@@ -348,13 +349,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _streams(self, codes: FloatArray) -> tuple[np.random.Generator, np.random.Generator]:
         """Two generators that depend on the seed and the row only, so that order and jobs do not matter."""
-        if self.random_state is None:
-            first, second = np.random.SeedSequence().spawn(2)
-        else:
-            clean = np.where(np.isnan(codes), np.nan, codes + 0.0)
-            words = np.frombuffer(clean.tobytes(), dtype=np.uint32).tolist()
-            first, second = np.random.SeedSequence([int(self.random_state) % 2**32, *words]).spawn(2)
-        return np.random.default_rng(first), np.random.default_rng(second)
+        return row_streams(self.random_state, codes)
 
     def _samples(self, codes: FloatArray) -> tuple[Sample, Sample | None]:
         """The completions to optimise over, and fresh ones to judge by."""
@@ -379,22 +374,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _draw(self, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:
         """Completions that agree with what is known: the rules between features and, on request, the rejection."""
-        if not self.condition_on_decision and not self.schema.rules:
-            draws = self.sampler_.sample(codes, n, rng)
-            return Sample(draws.values, draws.weights)
-        found = sample_conditioned(self.sampler_, codes, n, rng, self._contradicts)
-        notes: tuple[str, ...] = ()
-        if not found.conditioned:
-            notes = (
-                f"All {found.n_drawn:,} plausible completions contradict what is known (the rejection, the rules) and "
-                "were kept all the same. Check that the row and the model are those of the decision.",
-            )
-        elif not found.enough:
-            notes = (
-                f"Only {found.n_kept:,} of {found.n_drawn:,} plausible completions agree with what is known (the "
-                "rejection, the rules): the answer rests on these.",
-            )
-        return Sample(found.draws.values, found.draws.weights, found.rate, notes)
+        asked = self.condition_on_decision or bool(self.schema.rules)
+        return draw_sample(self.sampler_, codes, n, rng, self._contradicts if asked else None)
 
     def _contradicts(self, completions: FloatArray) -> NDArray[np.bool_]:
         broken = ~self.schema.plausible(completions)
@@ -453,41 +434,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             raise NotFittedError(f"This {name} is not fitted. Call fit(X_train) with the training data first.")
 
     def _check_parameters(self) -> None:
-        name = type(self).__name__
-        if not isinstance(self.schema, Schema):
-            raise ParameterError(
-                f"The 'schema' parameter of {name} must be a Schema. Got {type(self.schema).__name__} instead. "
-                "Make one with armin.Schema.infer(X_train)."
-            )
-        if not self.schema.actionable:
-            raise ParameterError(
-                f"Every feature of the schema is immutable, so {name} has nothing to suggest. "
-                "Allow at least one feature to change."
-            )
-        check_whole(name, "n_samples", self.n_samples, 1)
-        check_whole(name, "max_options", self.max_options, 2)
-        check_whole(name, "n_fresh", self.n_fresh, 0)
-        if self.max_changes is not None:
-            check_whole(name, "max_changes", self.max_changes, 1)
-        if self.random_state is not None:
-            check_whole(name, "random_state", self.random_state, 0)
-        if not 0 <= self.margin < 1:
-            raise ParameterError(
-                f"The 'margin' parameter of {name} must be a probability in [0, 1). Got {self.margin!r} instead."
-            )
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ParameterError(
-                f"The 'time_limit' parameter of {name} must be a positive number of seconds, or None. "
-                f"Got {self.time_limit!r} instead."
-            )
-
-
-def check_whole(owner: str, what: str, value: object, least: int) -> None:
-    """Refuse what is not a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ParameterError(
-            f"The '{what}' parameter of {owner} must be a whole number of at least {least}. Got {value!r} instead."
-        )
+        check_common(self)
 
 
 def _explain_one(explainer: Explainer, label: Any, row: dict[str, Any], locked: tuple[str, ...]) -> Recourse | Failure:
