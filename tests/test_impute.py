@@ -42,8 +42,8 @@ SAMPLERS = {
     "uniform": Uniform(),
     "marginal": Marginal(),
     "donors": NearestDonors(k=4),
-    "chained": ChainedEquations(sweeps=3, rounds=2),
-    "matching": ChainedEquations(sweeps=3, rounds=2, numbers="matching", donors=3),
+    "chained": ChainedEquations(sweeps=3, rounds=2, numbers="normal"),
+    "matching": ChainedEquations(sweeps=3, rounds=2, numbers="matching", donors=4),
 }
 IMPUTERS = {"mean": MeanImputer(), "knn": KNearestImputer(k=2), "mice": MICEImputer(sweeps=3, rounds=1)}
 
@@ -170,7 +170,7 @@ def test_chained_matches_the_conditional_normal(at: float) -> None:
     # b | a  ~  N(r a, 1 - r²)
     n_train, n, r = 5000, 20_000, 0.8
     schema, X = gaussian_pair(n_train, r, seed=1)
-    sampler = ChainedEquations().fit(X, schema)
+    sampler = ChainedEquations(numbers="normal").fit(X, schema)
     b = sampler.sample(np.array([at, np.nan]), n, np.random.default_rng(2)).values[:, 1]
     variance = 1 - r * r
     mean_error = np.sqrt(variance * ((1 + at * at) / n_train + 1 / n))
@@ -184,7 +184,7 @@ def test_chained_predictive_variance_includes_the_coefficients() -> None:
     a = rng.normal(size=12)
     X = np.column_stack([a, 2 * a + rng.normal(size=12)])
     schema = Schema(tuple(Feature(name, "continuous", lower=-500, upper=500) for name in "ab"))
-    sampler = ChainedEquations().fit(X, schema)
+    sampler = ChainedEquations(numbers="normal").fit(X, schema)
     b = sampler.sample(np.array([30.0, np.nan]), 20_000, np.random.default_rng(4)).values[:, 1]
     slope, intercept = np.polyfit(a, X[:, 1], 1)
     s2 = np.sum((X[:, 1] - slope * a - intercept) ** 2) / 10
@@ -262,7 +262,7 @@ def test_duplicate_blanks_start_near_the_observed_value() -> None:
     c = rng.normal(size=3000)
     a = 0.95 * c + np.sqrt(1 - 0.95**2) * rng.normal(size=3000)
     schema = Schema(tuple(Feature(name, "continuous", lower=-50, upper=50) for name in "abc"))
-    sampler = ChainedEquations().fit(np.column_stack([a, a, c]), schema)
+    sampler = ChainedEquations(numbers="normal").fit(np.column_stack([a, a, c]), schema)
     values = sampler.sample(np.array([np.nan, np.nan, 1.5]), 500, rng).values
     # 50 donors around 1.5, conditional deviation 0.31
     assert abs(values[:, 0].mean() - 0.95 * 1.5) < Z * 0.31 / np.sqrt(40) + 0.1
@@ -312,7 +312,7 @@ def test_integers_have_the_mass_of_their_unit_interval() -> None:
     a = rng.normal(size=5000)
     X = np.column_stack([a, np.clip(np.round(5 + 2 * a + rng.normal(size=5000)), 0, 10)])
     schema = Schema((Feature("a", "continuous", lower=-9, upper=9), Feature("b", "integer", lower=0, upper=10)))
-    b = ChainedEquations().fit(X, schema).sample(np.array([0.0, np.nan]), 20_000, rng).values[:, 1]
+    b = ChainedEquations(numbers="normal").fit(X, schema).sample(np.array([0.0, np.nan]), 20_000, rng).values[:, 1]
     # rounding twice adds 1/12 twice to the noise of 1
     assert abs(b.mean() - 5) < Z * np.sqrt(1.2 / 5000 + 1.2 / 20_000)
     assert 0.95 < b.var() < 1.35
@@ -343,7 +343,7 @@ def test_training_blanks_do_not_bias_the_chain() -> None:
     holed = X.copy()
     holed[X[:, 0] > 0.5, 1] = np.nan
     holed[::7, 0] = np.nan
-    sampler = ChainedEquations(rounds=5).fit(holed, schema)
+    sampler = ChainedEquations(rounds=5, numbers="normal").fit(holed, schema)
     b = sampler.sample(np.array([1.5, np.nan]), 10_000, np.random.default_rng(15)).values[:, 1]
     # about 3500 rows know b, all on one side: the line at 1.5 is known to 0.6 sqrt((1 + 4²) / 3500)
     assert abs(b.mean() - 1.2) < Z * 0.6 * np.sqrt(17 / 3500 + 1 / 10_000)
@@ -532,7 +532,7 @@ def test_mice_imputer_with_two_blanks_solves_both() -> None:
 
 def pair_sampler() -> ChainedEquations:
     schema, X = gaussian_pair(1000, 0.5, seed=23)
-    return ChainedEquations().fit(X, schema)
+    return ChainedEquations(numbers="normal").fit(X, schema)
 
 
 def test_conditioned_draws_are_all_rejected() -> None:
@@ -650,7 +650,7 @@ def test_aliases() -> None:
 
 @pytest.mark.parametrize("spec", ["mice", "", None, 3, Uniform, MeanImputer()])
 def test_unknown_samplers_are_refused(spec: Any) -> None:
-    with pytest.raises(ParameterError, match="'chained', 'donors', 'marginal', 'uniform'"):
+    with pytest.raises(ParameterError, match="'chained', 'copula', 'donors', 'forest', 'marginal', 'mixture'"):
         as_sampler(spec)
 
 

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from armin.errors import DataError, NotFittedError, ParameterError
-from armin.impute.legal import check_codes
+from armin.impute.legal import CodeBounds
 from armin.schema import Schema
 
 __all__ = ["BaseImputer", "BaseSampler", "Draws", "Imputer", "Sampler", "check_count"]
@@ -108,6 +108,7 @@ class _Fitted(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
     """Knows its schema once it is fitted, and checks what it is given."""
 
     schema_: Schema
+    bounds_: CodeBounds
 
     def fit(self, X: ArrayLike, schema: Schema) -> Self:
         """Learn from codes ``X`` (n, D), in which NaN is a blank; at least one row."""
@@ -119,9 +120,11 @@ class _Fitted(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
                 f"Training codes must have shape (n, {len(schema)}) with n >= 1. Got {matrix.shape} instead. "
                 "Encode the data with schema.encode(frame)."
             )
-        matrix = check_codes(schema, matrix)
+        bounds = CodeBounds.of(schema)
+        matrix = bounds.check(matrix)
         self._fit(matrix, schema)
         self.schema_ = schema
+        self.bounds_ = bounds
         return self
 
     def _fit(self, X: FloatArray, schema: Schema) -> None:
@@ -134,7 +137,7 @@ class _Fitted(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
         codes = np.array(row, dtype=np.float64)
         if codes.shape != (len(self.schema_),):
             raise DataError(f"A row must have shape ({len(self.schema_)},). Got {codes.shape} instead.")
-        check_codes(self.schema_, codes[None, :])
+        self.bounds_.check(codes[None, :])
         return codes
 
 

@@ -7,17 +7,28 @@ from collections.abc import Callable
 from armin.errors import ParameterError
 from armin.impute.base import Imputer, Sampler
 from armin.impute.chained import ChainedEquations
+from armin.impute.copula import GaussianCopula
 from armin.impute.custom import FromCallable
 from armin.impute.donors import NearestDonors
+from armin.impute.forest import ForestDonors
+from armin.impute.mixture import Mixture
 from armin.impute.simple import Marginal, Uniform
 from armin.impute.single import KNearestImputer, MeanImputer, MICEImputer
 
 __all__ = ["as_imputer", "as_sampler"]
 
+
+def _mixture() -> Sampler:
+    return Mixture((ChainedEquations(), ForestDonors(), NearestDonors()))
+
+
 _SAMPLERS: dict[str, Callable[[], Sampler]] = {
     "chained": ChainedEquations,
+    "copula": GaussianCopula,
     "donors": NearestDonors,
+    "forest": ForestDonors,
     "marginal": Marginal,
+    "mixture": _mixture,
     "uniform": Uniform,
 }
 _IMPUTERS: dict[str, Callable[[], Imputer]] = {"mean": MeanImputer, "knn": KNearestImputer, "mice": MICEImputer}
@@ -29,7 +40,8 @@ def as_sampler(spec: object) -> Sampler:
     Parameters
     ----------
     spec : a sampler (returned as it is, not copied), a function for :class:`FromCallable`, or one of
-        "chained", "donors", "marginal", "uniform"
+        "chained", "copula", "donors", "forest", "marginal", "mixture" (of chained, forest and donors, weighted by
+        what held-out rows say), "uniform"
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,6 +16,11 @@ from armin.impute.legal import nearest_legal
 from armin.schema import Feature
 
 __all__ = ["Categories", "Conditional", "Matching", "Normal", "fit_conditional", "truncated_normal"]
+
+_CHUNK = 1000
+_EVIDENCE = 4  # steps towards the penalty of greatest evidence
+_MOST_WORK = 4e8  # beyond, rows are so many that coefficients are hardly in doubt, and their covariance takes seconds
+_INTERCEPT_PENALTY = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,20 @@ class Normal:
         wobble = design @ self.root - self.shift
         return np.asarray(np.einsum("ij,ij->i", wobble, wobble))
 
+    def restricted(self, fixed: FloatArray, free: IntArray) -> Normal:
+        """The same distribution where only the design columns ``free`` vary and the others stand at ``fixed`` (P,).
+
+        ``fixed`` is 0 at the free columns. The new design holds these columns alone, so a draw costs their number.
+        """
+        reduced = _reduced(np.vstack([self.root[free], fixed @ self.root - self.shift]))
+        return replace(
+            self,
+            intercept=self.intercept + float(fixed @ self.coefficients),
+            coefficients=self.coefficients[free],
+            root=reduced[:-1],
+            shift=-reduced[-1],
+        )
+
     def draw(self, design: FloatArray, rng: np.random.Generator) -> FloatArray:
         """A legal code (n,) for each row of ``design``."""
         spread = self.scale * np.sqrt(self.noise + self.doubt(design))
@@ -60,76 +79,114 @@ class Normal:
 class Matching:
     """A number: drawn from training rows whose predicted mean is near (predictive mean matching).
 
-    The coefficients are drawn as in :class:`Normal`; the donors' means use the posterior mean. Of the
-    ``k`` nearest means one is picked, and of all training rows that share this mean one value.
+    A donor's mean is the one that a regression without this donor predicts, so that what separates donors from their
+    means is what separates a new person from his: noise and the doubt about the coefficients. Where a row is more
+    doubtful than donors are on average, its own mean is moved by a normal draw with the variance in excess. Of ``k``
+    means, half of them below and half above, one is picked, and of all training rows that share this mean one value.
 
     Attributes
     ----------
     normal : the regression
-    means : the training rows' predicted means, sorted
+    means : the training rows' predicted means, standardised and sorted
     values : their codes, in the same order
-    first, last : for each, the range of rows with the same mean
+    first, size : for each, where the rows with the same mean begin and how many they are
+    usual : the mean doubt of donors
     """
 
     normal: Normal
     means: FloatArray
     values: FloatArray
     first: IntArray
-    last: IntArray
+    size: IntArray
+    usual: float
     k: int
 
     @classmethod
     def of(cls, normal: Normal, design: FloatArray, codes: FloatArray, k: int) -> Matching:
         """Donors from the training design (n, P) and codes (n,)."""
-        means = np.round((normal.mean(design) - normal.centre) / normal.scale, 9)
+        fitted = normal.intercept + design @ normal.coefficients
+        doubt = normal.doubt(design)
+        leverage = np.minimum(doubt / normal.noise, 0.9)
+        # leaving row i out of a ridge regression moves its residual e to e / (1 - leverage)
+        residual = ((codes - normal.centre) / normal.scale - fitted) * (leverage / (1.0 - leverage))
+        means = np.round(fitted - residual, 9)
         order = np.argsort(means, kind="stable")
         means = means[order]
-        first, last = np.searchsorted(means, means, "left"), np.searchsorted(means, means, "right")
-        return cls(normal, means, codes[order], first, last, min(k, means.size))
+        first = np.searchsorted(means, means, "left")
+        size = np.searchsorted(means, means, "right") - first
+        return cls(normal, means, codes[order], first, size, float(doubt.mean()), min(k, means.size))
 
     def mean(self, design: FloatArray) -> FloatArray:
         """The predictive mean (n,)."""
         return self.normal.mean(design)
 
+    def restricted(self, fixed: FloatArray, free: IntArray) -> Matching:
+        """See :meth:`Normal.restricted`."""
+        return replace(self, normal=self.normal.restricted(fixed, free))
+
     def draw(self, design: FloatArray, rng: np.random.Generator) -> FloatArray:
         """A training code (n,) for each row of ``design``."""
-        n = design.shape[0]
-        wobble = np.sqrt(self.normal.doubt(design)) * rng.standard_normal(n)
-        target = self.normal.intercept + design @ self.normal.coefficients + wobble
-        at = np.searchsorted(self.means, target)
-        # a window of 2k around the place of the target holds its k nearest
-        window = np.clip(at[:, None] + np.arange(-self.k, self.k), -1, self.means.size)
-        inside = (window >= 0) & (window < self.means.size)
-        window = np.clip(window, 0, self.means.size - 1)
-        gaps = np.where(inside, np.abs(self.means[window] - target[:, None]), np.inf)
-        near = np.argpartition(gaps, self.k - 1, axis=1)[np.arange(n), rng.integers(0, self.k, n)]
-        donor = window[np.arange(n), near]
-        size = self.last[donor] - self.first[donor]
-        return np.asarray(self.values[self.first[donor] + np.floor(rng.random(n) * size).astype(np.intp)])
+        n, last = design.shape[0], self.means.size - self.k
+        target = self.normal.intercept + design @ self.normal.coefficients
+        target += np.sqrt(np.maximum(self.normal.doubt(design) - self.usual, 0.0)) * rng.standard_normal(n)
+        # as many donors below as above, counted from the middle of those that share the mean
+        at = np.searchsorted(self.means, target, "left") + np.searchsorted(self.means, target, "right")
+        low = np.clip((at - self.k + 1) >> 1, 0, last)
+        u = rng.random((2, n))
+        donor = low + (u[0] * self.k).astype(np.intp)
+        return np.asarray(self.values[self.first[donor] + (u[1] * self.size[donor]).astype(np.intp)])
 
 
 @dataclass(frozen=True, eq=False)
 class Categories:
     """A binary, ordinal or categorical feature: softmax of scores that are linear in the design.
 
+    A draw first draws the coefficients, from the normal approximation to their posterior, then the category.
+
     Attributes
     ----------
     weights : (P, K)
     intercept : (K,), minus infinity for a category that training did not show
+    drawn : the categories whose coefficients are doubtful, S of them
+    root : ((P + 1) S, R), where ``root root'`` is the covariance of their weights and intercepts; None for no doubt
     """
 
     weights: FloatArray
     intercept: FloatArray
+    drawn: IntArray
+    root: FloatArray | None
 
     def chances(self, design: FloatArray) -> FloatArray:
-        """The probability (n, K) of each category."""
+        """The probability (n, K) of each category, at the most plausible coefficients."""
         return np.asarray(softmax(design @ self.weights + self.intercept, axis=1))
+
+    def restricted(self, fixed: FloatArray, free: IntArray) -> Categories:
+        """See :meth:`Normal.restricted`."""
+        root = self.root
+        if root is not None:
+            cube = root.reshape(fixed.size + 1, -1)
+            still = np.append(fixed, 1.0) @ cube
+            rows = np.vstack([cube[free], still]).reshape(-1, root.shape[1])
+            root = _reduced(rows)
+        return replace(self, weights=self.weights[free], intercept=self.intercept + fixed @ self.weights, root=root)
 
     def draw(self, design: FloatArray, rng: np.random.Generator) -> FloatArray:
         """A category code (n,) for each row of ``design``."""
-        reached = np.cumsum(self.chances(design), axis=1)
+        scores = design @ self.weights + self.intercept
+        if self.root is not None:
+            for start in range(0, design.shape[0], _CHUNK):
+                part = slice(start, start + _CHUNK)
+                scores[part, self.drawn] += self._wobble(self.root, design[part], rng)
+        scores -= scores.max(axis=1, keepdims=True)
+        reached = np.cumsum(np.exp(scores), axis=1)
         u = np.minimum(rng.random(design.shape[0]), 1.0 - 1e-12) * reached[:, -1]
         return np.asarray((reached <= u[:, None]).sum(axis=1), dtype=np.float64)
+
+    def _wobble(self, root: FloatArray, design: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """What drawn coefficients (n, S) add to the scores."""
+        n = design.shape[0]
+        moved = (rng.standard_normal((n, root.shape[1])) @ root.T).reshape(n, -1, self.drawn.size)
+        return np.asarray(np.einsum("nq,nqs->ns", design, moved[:, :-1]) + moved[:, -1])
 
 
 Conditional = Normal | Matching | Categories
@@ -143,7 +200,7 @@ def fit_conditional(
     *,
     numbers: Literal["normal", "matching"],
     donors: int,
-    penalty: float,
+    penalty: float | None,
 ) -> Conditional | None:
     """The distribution of ``feature`` given the other columns of ``design``.
 
@@ -186,19 +243,66 @@ def _normal(feature: Feature, design: FloatArray, others: BoolArray, codes: Floa
 
 
 def _categories(
-    feature: Feature, design: FloatArray, others: BoolArray, codes: FloatArray, penalty: float
+    feature: Feature, design: FloatArray, others: BoolArray, codes: FloatArray, penalty: float | None
 ) -> Categories:
+    X, labels = design[:, others], codes.astype(np.intp)
+    shown = np.unique(labels)
+    drawn = shown[1:] if shown.size == 2 else shown
+    costly = codes.size * (drawn.size * (X.shape[1] + 1)) ** 2 > _MOST_WORK
+    strength, covariance = 1.0 if penalty is None else penalty, None
+    model = LogisticRegression(C=1.0 / strength, max_iter=200, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a fit that is not quite there is still a distribution
-        model = LogisticRegression(C=1.0 / penalty, max_iter=200).fit(design[:, others], codes.astype(np.intp))
-    two = model.coef_.shape[0] == 1
+        for _ in range(_EVIDENCE if penalty is None and not costly else 1):
+            model.set_params(C=1.0 / strength).fit(X, labels)
+            if not costly:
+                covariance = _laplace(X, model.predict_proba(X)[:, -drawn.size :], strength)
+                if penalty is None:
+                    strength = _evidence(model.coef_, covariance, strength)
+    root: FloatArray | None = None
+    if covariance is not None:
+        values, vectors = np.linalg.eigh(covariance)
+        keep = np.append(others, True)
+        cube = np.zeros((keep.size, drawn.size, values.size))
+        cube[keep] = (vectors * np.sqrt(np.maximum(values, 0.0))).reshape(-1, drawn.size, values.size)
+        root = cube.reshape(-1, values.size)
     weights = np.zeros((design.shape[1], len(feature.categories)))
     intercept = np.full(len(feature.categories), -np.inf)
-    shown = model.classes_[1:] if two else model.classes_
-    weights[np.ix_(others, shown)] = model.coef_.T
-    intercept[model.classes_] = 0.0
-    intercept[shown] = model.intercept_
-    return Categories(weights, intercept)
+    weights[np.ix_(others, drawn)] = model.coef_.T
+    intercept[shown] = 0.0
+    intercept[drawn] = model.intercept_
+    return Categories(weights, intercept, drawn, root)
+
+
+def _laplace(X: FloatArray, chances: FloatArray, penalty: float) -> FloatArray:
+    """The covariance ((P + 1) S)² of coefficients and intercepts: the inverse curvature of the log posterior."""
+    n, s = chances.shape
+    wide = np.column_stack([X, np.ones(n)])
+    width = wide.shape[1]
+    curvature = np.zeros((width, s, width, s))
+    for k in range(s):
+        for j in range(k + 1):
+            weight = chances[:, k] * ((1.0 if j == k else 0.0) - chances[:, j])
+            block = (wide * weight[:, None]).T @ wide
+            curvature[:, k, :, j] = block
+            curvature[:, j, :, k] = block
+    flat = curvature.reshape(width * s, width * s)
+    prior = np.full((width, s), penalty)
+    prior[-1] = _INTERCEPT_PENALTY
+    return np.asarray(np.linalg.inv(flat + np.diag(prior.ravel())))
+
+
+def _evidence(coefficients: FloatArray, covariance: FloatArray, penalty: float) -> float:
+    """The penalty that makes the data likelier: number of determined coefficients over their squared size."""
+    s = coefficients.shape[0]
+    determined = coefficients.size - penalty * float(np.trace(covariance[:-s, :-s]))
+    return float(np.clip(max(determined, 1e-3) / max(float(np.sum(coefficients**2)), 1e-9), 1e-2, 1e4))
+
+
+def _reduced(rows: FloatArray) -> FloatArray:
+    """A square matrix with the same products of rows, hence the same normal distribution, as ``rows``."""
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def truncated_normal(

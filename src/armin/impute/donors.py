@@ -49,6 +49,10 @@ class NearestDonors(BaseSampler):
         self.neighbours_ = Neighbours.of(X, schema)
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return self.draw(row, blanks, n, rng)
+
+    def draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+        """Codes (n, len(blanks)) for the blanks of a row that is known to be legal."""
         out = np.empty((n, blanks.size))
         distances = self.neighbours_.squared_distances(row)
         for block in self._blocks(blanks):

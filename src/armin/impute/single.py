@@ -117,9 +117,9 @@ class MICEImputer(BaseImputer):
     def _fit(self, X: FloatArray, schema: Schema) -> None:
         check_count("sweeps", self.sweeps)
         self.mean_ = MeanImputer().fit(X, schema)
-        self.chain_ = ChainedEquations(rounds=self.rounds, max_rows=self.max_rows, random_state=self.random_state).fit(
-            X, schema
-        )
+        self.chain_ = ChainedEquations(
+            rounds=self.rounds, numbers="normal", max_rows=self.max_rows, random_state=self.random_state
+        ).fit(X, schema)
 
     def _fill(self, row: FloatArray, blanks: IntArray) -> FloatArray:
         design = self.chain_.design_
@@ -130,20 +130,20 @@ class MICEImputer(BaseImputer):
         models = [(int(d), model) for d in blanks if (model := self.chain_.models_[d]) is not None]
         for _ in range(self.sweeps if len(models) > 1 else 1):
             for d, model in models:
-                x[:, design.columns[d]] = design.standardise(d, self._expected(d, model, x))
+                x[:, design.columns[d]] = self._expected(d, model, x)
         for d, model in models:
             start[d] = self._value(d, model, x)
         return start[blanks]
 
     def _expected(self, d: int, model: Conditional, x: FloatArray) -> FloatArray:
-        """The raw design columns (1, E) of feature ``d``, in expectation."""
-        feature = self.schema_[d]
+        """The design columns (1, E) of feature ``d``: of the mean of a number, of the shares of categories."""
+        feature, design = self.schema_[d], self.chain_.design_
         if not isinstance(model, Categories):
-            return np.clip(model.mean(x), feature.low_code, feature.high_code)[:, None]
+            return design.feature(d, np.clip(model.mean(x), feature.low_code, feature.high_code))
         chances = model.chances(x)
-        if self.chain_.design_.indicators[d]:
-            return chances
-        return np.asarray(chances @ np.arange(chances.shape[1]))[:, None]
+        if design.indicators[d]:
+            return design.standardise(d, chances)
+        return design.standardise(d, np.asarray(chances @ np.arange(chances.shape[1]))[:, None])
 
     def _value(self, d: int, model: Conditional, x: FloatArray) -> float:
         feature = self.schema_[d]

@@ -1,0 +1,106 @@
+"""Values from people who answer a forest's questions alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from armin.impute.base import BaseSampler, BoolArray, FloatArray, IntArray, check_count
+from armin.impute.donors import NearestDonors
+from armin.impute.simple import Marginal
+from armin.impute.trees import LeafDonors, grow
+from armin.schema import Schema
+
+__all__ = ["ForestDonors"]
+
+_START_ROWS = 2000
+
+
+class ForestDonors(BaseSampler):
+    """Each blank is copied from a training row that shares its leaf in a random tree.
+
+    ``fit`` grows a small forest per feature on all the others; blanks of the training data are filled by draws and
+    redrawn in rounds. A draw picks a tree and then a training row of the leaf, so the chance of a row is its weight in
+    a quantile regression forest. Several blanks are redrawn in turn, ``sweeps`` times, from a start among near donors.
+    Values come from training rows, so they are legal by construction. Made for relations that are not linear.
+
+    Parameters
+    ----------
+    trees : trees per feature
+    leaf : the fewest training rows of a leaf
+    sweeps : Gibbs sweeps over the row's blanks
+    rounds : rounds over the blanks of the training data
+    max_rows : forests use at most so many training rows, picked at random; None for all
+    random_state : seed of what ``fit`` draws
+
+    Attributes
+    ----------
+    forests_ : for each feature its trees, or None where there is nothing to learn and its column is drawn from
+    marginal_, start_ : the samplers behind the first fill
+
+    Examples
+    --------
+    >>> from armin.schema import Feature, Schema
+    >>> schema = Schema((Feature("a", "integer", lower=0, upper=9), Feature("b", "integer", lower=0, upper=1)))
+    >>> X = np.array([[a, float(3 <= a <= 6)] for a in range(10)] * 20, dtype=float)
+    >>> sampler = ForestDonors().fit(X, schema)
+    >>> sampler.sample(np.array([5.0, np.nan]), 4, np.random.default_rng(0)).values[:, 1]
+    array([1., 1., 1., 1.])
+    """
+
+    forests_: tuple[LeafDonors | None, ...]
+    marginal_: Marginal
+    start_: NearestDonors
+
+    def __init__(
+        self,
+        trees: int = 20,
+        *,
+        leaf: int = 3,
+        sweeps: int = 5,
+        rounds: int = 2,
+        max_rows: int | None = 5000,
+        random_state: int = 0,
+    ) -> None:
+        self.trees = trees
+        self.leaf = leaf
+        self.sweeps = sweeps
+        self.rounds = rounds
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def _fit(self, X: FloatArray, schema: Schema) -> None:
+        for name in ("trees", "leaf", "sweeps"):
+            check_count(name, getattr(self, name))
+        check_count("rounds", self.rounds, least=0)
+        rng = np.random.default_rng(self.random_state)
+        self.marginal_ = Marginal().fit(X, schema)
+        if self.max_rows is not None and X.shape[0] > check_count("max_rows", self.max_rows):
+            X = X[rng.choice(X.shape[0], self.max_rows, replace=False)]
+        filled, blank = X.copy(), np.isnan(X)
+        for d in range(len(schema)):
+            filled[blank[:, d], d] = self.marginal_.column(d, int(blank[:, d].sum()), rng)
+        order = [int(d) for d in np.argsort(blank.sum(axis=0), kind="stable") if blank[:, d].any()]
+        for _ in range(self.rounds if order else 0):
+            for d in order:
+                forest = self._grown(schema, d, filled, ~blank[:, d], rng)
+                filled[blank[:, d], d] = self._conditional(forest, d, filled[blank[:, d]], rng)
+        self.forests_ = tuple(self._grown(schema, d, filled, ~blank[:, d], rng) for d in range(len(schema)))
+        some = rng.choice(filled.shape[0], min(_START_ROWS, filled.shape[0]), replace=False)
+        self.start_ = NearestDonors().fit(filled[some], schema)
+
+    def _grown(
+        self, schema: Schema, d: int, filled: FloatArray, known: BoolArray, rng: np.random.Generator
+    ) -> LeafDonors | None:
+        rows = filled[known]
+        return grow(schema[d], d, rows, rows[:, d], trees=self.trees, leaf=self.leaf, rng=rng)
+
+    def _conditional(self, forest: LeafDonors | None, d: int, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+        return self.marginal_.column(d, rows.shape[0], rng) if forest is None else forest.draw(rows, rng)
+
+    def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+        values = np.repeat(row[None, :], n, axis=0)
+        values[:, blanks] = 0.0 if blanks.size == 1 else self.start_.draw(row, blanks, n, rng)
+        for _ in range(self.sweeps if blanks.size > 1 else 1):
+            for d in blanks:
+                values[:, d] = self._conditional(self.forests_[d], int(d), values, rng)
+        return values[:, blanks]
