@@ -38,7 +38,8 @@ class ChainedEquations(BaseSampler):
     rounds : rounds over the blanks of the training data
     numbers : "matching" draws a number from the training rows with the nearest predicted mean (predictive mean
         matching), "normal" from the posterior predictive distribution of the regression
-    donors : how many training rows "matching" picks from
+    donors : how many training rows "matching" picks from; None for a tenth of them, but at least 20 and at most 200.
+        Few donors do not show in scores averaged over people, but one person's draws would be the same few values
     penalty : ridge penalty of the logistic regressions; None to learn it by the evidence of the data
     max_rows : regressions use at most so many training rows, picked at random; None for all
     random_state : seed of what ``fit`` draws
@@ -71,7 +72,7 @@ class ChainedEquations(BaseSampler):
         *,
         rounds: int = 3,
         numbers: Literal["normal", "matching"] = "matching",
-        donors: int = 20,
+        donors: int | None = None,
         penalty: float | None = None,
         max_rows: int | None = 10_000,
         random_state: int = 0,
@@ -108,8 +109,9 @@ class ChainedEquations(BaseSampler):
         self.start_ = NearestDonors().fit(filled[some], schema)
 
     def _check_parameters(self) -> None:
-        for name in ("sweeps", "donors"):
-            check_count(name, getattr(self, name))
+        check_count("sweeps", self.sweeps)
+        if self.donors is not None:
+            check_count("donors", self.donors)
         check_count("rounds", self.rounds, least=0)
         if self.max_rows is not None:
             check_count("max_rows", self.max_rows)
@@ -118,12 +120,15 @@ class ChainedEquations(BaseSampler):
         if self.penalty is not None and not (np.isfinite(self.penalty) and self.penalty > 0):
             raise ParameterError(f"'penalty' must be a positive number or None. Got {self.penalty!r} instead.")
 
+    def _donors(self, known: int) -> int:
+        return int(np.clip(known // 10, 20, 200)) if self.donors is None else self.donors
+
     def _regress(
         self, schema: Schema, d: int, design: FloatArray, codes: FloatArray, known: BoolArray
     ) -> Conditional | None:
         return fit_conditional(
             schema[d], design[known], self.design_.columns[d], codes[known],
-            numbers=self.numbers, donors=self.donors, penalty=self.penalty,
+            numbers=self.numbers, donors=self._donors(int(known.sum())), penalty=self.penalty,
         )  # fmt: skip
 
     def _conditional(
