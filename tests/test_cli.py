@@ -22,6 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from typer.testing import CliRunner
 
 import armin
+import armin.bundle
 from armin import ARMIN, ImputationAR, RobustAR, Schema
 from armin.cli import app
 from armin.cli.files import match_label, read_csv
@@ -58,6 +59,11 @@ class Desk:
         given = [part for name, value in settings.items() if value is not None for part in (f"--{name}", value)]
         words = [command, "-", *given, *arguments]
         return CliRunner().invoke(app, words, input=HEADER + rows, env={"COLUMNS": "200"})
+
+    def pack(self, *arguments: str) -> Any:
+        words = ["pack", "--model", self.path("model.joblib"), "--train", self.path("train.csv"), "--desired", "1"]
+        words += ["--schema", self.path("schema.toml"), "--label-column", "repaid", *arguments]
+        return CliRunner().invoke(app, words, env={"COLUMNS": "200"})
 
 
 @pytest.fixture(scope="module")
@@ -184,8 +190,288 @@ def test_version_and_help() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout == f"armin {armin.__version__}\n"
     text = CliRunner().invoke(app, ["explain", "--help"], env={"COLUMNS": "200"}).stdout
     assert "Exit codes: 0 every row has a plan" in text
-    for option in ("--trust", "--json", "--time-limit", "--label-column", "--jobs", "--method", "--seed"):
+    for option in ("--trust", "--json", "--time-limit", "--label-column", "--jobs", "--method", "--seed", "--bundle"):
         assert option in text
+
+
+COMMANDS = ("explain", "path", "ask", "letter", "schema", "pack", "inspect", "calibrate", "serve", "demo")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example(command: str) -> None:
+    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).stdout
+    assert f"Example: armin {command}" in text
+
+
+def test_shell_completion_is_there() -> None:
+    assert "--install-completion" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
+    shown = CliRunner().invoke(
+        app,
+        [],
+        prog_name="armin",
+        env={"_ARMIN_COMPLETE": "complete_bash", "COMP_WORDS": "armin ex", "COMP_CWORD": "1"},
+    )
+    assert "explain" in shown.stdout.split()
+
+
+# bundles
+
+
+@pytest.fixture(scope="module")
+def bundle(desk: Desk) -> str:
+    pytest.importorskip("skops")
+    people = json.dumps([{"name": "Ada", "story": "Says little.", "row": {"income": None, "debt": 40, "cover": "NA"}}])
+    file = desk.path("desk.armin")
+    result = desk.pack("--trust", "--title", "Loans", "--people", desk.path("people.json", people), "--output", file)
+    assert (result.exit_code, result.output) == (0, "")  # quiet in a pipe
+    return file
+
+
+def from_bundle(bundle: str, *words: str, rows: str = HEADER + PLAN, command: str = "explain") -> Any:
+    return CliRunner().invoke(app, [command, "-", "--bundle", bundle, *words], input=rows, env={"COLUMNS": "200"})
+
+
+def without_times(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for line in lines:
+        for answer in [line, *(point["recourse"] for point in line.get("points", []))]:
+            if "proof" in answer:
+                del answer["proof"]["seconds"], answer["proof"]["steps"]
+    return lines
+
+
+@pytest.mark.parametrize("command", ["explain", "path"])
+def test_a_bundle_says_what_its_files_say(desk: Desk, bundle: str, command: str) -> None:
+    there = desk.call("--trust", "--json", rows=PLAN + ACCEPTED, command=command)
+    here = from_bundle(bundle, "--to", "json", rows=HEADER + PLAN + ACCEPTED, command=command)
+    assert here.exit_code == there.exit_code == 0, here.output
+    assert without_times(lines_of(here)) == without_times(lines_of(there))
+
+
+def test_what_a_bundle_leaves_open(desk: Desk, bundle: str) -> None:
+    more = ["--confidence", "0.6", "--samples", "20", "--seed", "4", "--max-changes", "2", "--time-limit", "9"]
+    here, there = from_bundle(bundle, "--json", *more), desk.call("--trust", "--json", *more)
+    assert without_times(lines_of(here)) == without_times(lines_of(there))
+    (found,) = lines_of(from_bundle(bundle, "--json", "--locked", "debt"))
+    assert "debt" not in [change["feature"] for change in found["changes"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--cost", "l1"), "--cost is fixed in the bundle"),
+        (("--sampler", "donors"), "--sampler is fixed in the bundle"),
+        (("--threshold", "0.3"), "--threshold is fixed in the bundle"),
+        (("--method", "RobustAR"), "--method is fixed in the bundle: ARMIN"),
+        (("--confidence", "7"), "must be in (0, 1]"),
+        (("--to", "csv", "--json"), "contradict"),
+        (("--to", "xml"), "--to"),
+    ],
+)
+def test_what_a_bundle_does_not_leave_open(bundle: str, words: tuple[str, ...], message: str) -> None:
+    result = from_bundle(bundle, *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_inspect(bundle: str) -> None:
+    text = CliRunner().invoke(app, ["inspect", bundle])
+    assert text.exit_code == 0
+    for words in ("Loans", "ColumnTransformer → LogisticRegression", "safely, without --trust", "300 training rows"):
+        assert words in text.stdout
+    found = json.loads(CliRunner().invoke(app, ["inspect", bundle, "--json"]).stdout)
+    assert (found["title"], found["people"], found["trust"]) == ("Loans", 1, [])
+
+
+def test_a_damaged_bundle_is_one_line(desk: Desk) -> None:
+    for command in (["inspect"], ["explain", "-", "--bundle"]):
+        result = CliRunner().invoke(app, [*command, desk.path("broken.armin", "no zip file")], input=HEADER + PLAN)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_pack_refuses(desk: Desk, tmp_path: Path) -> None:
+    out = ["--output", str(tmp_path / "b.armin")]
+    assert "was not opened" in desk.pack(*out).stderr
+    bad = desk.path("bad.json", '{"name": "Ada"}')
+    result = desk.pack("--trust", "--people", bad, *out)
+    assert (result.exit_code, "must hold a list" in result.stderr) == (2, True)
+    bad = desk.path("bad.json", '[{"name": "Ada", "row": {"income": "abc", "debt": 1, "cover": "NA"}}]')
+    result = desk.pack("--trust", "--people", bad, *out)
+    assert (result.exit_code, "Prepared applicant 1: Column 'income'" in result.stderr) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_calibrate_puts_a_promise_into_a_bundle(desk: Desk, bundle: str, tmp_path: Path) -> None:
+    promised = str(tmp_path / "promised.armin")
+    words = ["calibrate", desk.path("train.csv"), "--bundle", bundle, "--label-column", "repaid", "--output", promised]
+    words += ["--people", "15", "--promise", "0.5", "--assurance", "0.8"]
+    refused = CliRunner().invoke(app, words)
+    assert (refused.exit_code, "--blank" in refused.stderr) == (2, True)
+    result = CliRunner().invoke(app, [*words, "--blank", "income", "--blank", "income,cover", "--forget-people"])
+    assert result.exit_code in (0, 1), result.output
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("income: ")
+    assert lines[1].startswith("income, cover: ")
+    assert result.exit_code == (1 if "cannot be kept" in result.stdout else 0)
+    (found,) = lines_of(from_bundle(promised, "--json"))
+    assert "real people" in json.dumps(found)
+    (other,) = lines_of(from_bundle(promised, "--json", rows=HEADER + "20,,NA\n"))
+    assert (other["outcome"], "held-out" in other["error"]) == ("failed", True)  # these people were forgotten
+    (plain,) = lines_of(from_bundle(promised, "--json", "--confidence", "0.75"))
+    assert "real people" not in json.dumps(plain["confidence"])
+
+
+def test_ask(bundle: str) -> None:
+    result = from_bundle(bundle, "--json", "--samples", "20", command="ask")
+    (found,) = lines_of(result)
+    assert result.exit_code == 0, result.output
+    assert found["format"] == "armin.ask/1"
+    assert [question["feature"] for question in found["questions"]] == ["income"]
+    table = from_bundle(bundle, "--to", "csv", "--samples", "20", command="ask").stdout.splitlines()
+    assert table[0].startswith("row,feature,matters")
+    assert table[1].startswith("1,income,")
+    assert found["sentence"] in from_bundle(bundle, "--samples", "20", command="ask").stdout
+
+
+# formats
+
+
+def test_rows_in_every_format(desk: Desk, bundle: str, tmp_path: Path) -> None:
+    rows = [
+        {"who": "007", "income": None, "debt": 40, "cover": "NA"},
+        {"who": "8", "income": 90, "debt": 5, "cover": "full"},
+    ]
+    (tmp_path / "r.json").write_text(json.dumps(rows))
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n\n")
+    (tmp_path / "r.csv").write_text(pd.DataFrame(rows).astype({"income": "Int64"}).to_csv(index=False))
+    files = ["r.json", "r.jsonl", "r.csv"]
+    try:
+        pd.DataFrame(rows).to_parquet(tmp_path / "r.parquet")
+        files.append("r.parquet")
+    except ImportError:
+        pass
+    answers = []
+    for name in files:
+        base = ["explain", str(tmp_path / name), "--bundle", bundle, "--id-column", "who", "--json"]
+        result = CliRunner().invoke(app, base)
+        assert result.exit_code == 0, result.output
+        answers.append(without_times(lines_of(result)))
+    assert all(answer == answers[0] for answer in answers)
+    assert [line["row"] for line in answers[0]] == ["007", "8"]
+    one = from_bundle(bundle, "--format", "json", "--json", rows=json.dumps(rows[0]), command="explain")
+    assert "'who'" in one.stderr  # not a column of the schema
+    one = from_bundle(bundle, "--format", "json", "--json", "--id-column", "who", rows=json.dumps(rows[0]))
+    assert without_times(lines_of(one)) == answers[0][:1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("json", "[1, 2]", "a list of objects"),
+        ("json", '{"income": ', "line 1"),
+        ("json", "\x80", "cannot be read"),
+        ("json", "[" * 100_000, "cannot be read"),
+        ("jsonl", '{"income": 1}\nsecret', "one object per line"),
+        ("parquet", "no parquet", "cannot be read as Parquet"),
+    ],
+)
+def test_bad_rows_in_every_format(bundle: str, kind: str, text: str, message: str) -> None:
+    result = from_bundle(bundle, "--format", kind, rows=text)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+    assert "secret" not in result.stderr
+
+
+def test_answers_in_every_format(bundle: str, tmp_path: Path) -> None:
+    rows = "who," + HEADER + "<b>," + PLAN + "Bo," + ACCEPTED + "Cy,,,\n"
+    for name in ("a.csv", "a.html", "a.jsonl", "a.txt"):
+        result = from_bundle(bundle, "--output", str(tmp_path / name), "--id-column", "who", rows=rows)
+        assert (result.exit_code, result.output) == (1, ""), result.output
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert table["row"].tolist() == ["<b>", "Bo", "Cy"]
+    assert table["outcome"].tolist() == ["plan", "already_accepted", "failed"]
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert page.rstrip().endswith("</html>")
+    assert "Row &lt;b&gt;" in page
+    assert "<b>" not in page
+    assert [json.loads(line)["row"] for line in (tmp_path / "a.jsonl").read_text("utf-8").splitlines()] == [
+        "<b>",
+        "Bo",
+        "Cy",
+    ]
+    assert (tmp_path / "a.txt").read_text("utf-8").startswith("Row <b>: ")
+    path = from_bundle(bundle, "--to", "csv", command="path").stdout.splitlines()
+    assert path[0] == "row,confidence,cost,changes"
+    assert len(path) > 1
+    assert "<table>" in from_bundle(bundle, "--to", "html", command="path").stdout
+
+
+# letters and the desk
+
+
+def test_letter(bundle: str, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    result = from_bundle(bundle, "--applicant", "Ada Lovelace", "--organisation", "Bank", command="letter")
+    assert result.exit_code == 0, result.output
+    assert "Ada Lovelace" in result.stdout
+    assert "<html" in result.stdout
+    rows = "who," + HEADER + "Ada," + PLAN + "Bo," + HOPELESS
+    refused = from_bundle(bundle, "--id-column", "who", rows=rows, command="letter")
+    assert (refused.exit_code, "--output" in refused.stderr) == (2, True)
+    folder = tmp_path / "letters"
+    words = ["--id-column", "who", "--language", "de", "--to", "text", "--output", str(folder)]
+    assert from_bundle(bundle, *words, rows=rows, command="letter").exit_code == 1  # Bo has no plan
+    assert sorted(file.name for file in folder.iterdir()) == ["letter-1.txt", "letter-2.txt"]
+    assert "Ada" in (folder / "letter-1.txt").read_text("utf-8")
+
+
+def test_serve_passes_everything_on(bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fastapi")
+    import armin.desk.serve
+
+    calls: list[tuple[Any, dict[str, Any]]] = []
+    monkeypatch.setattr(armin.desk.serve, "serve", lambda path, **words: calls.append((path, words)))
+    key = tmp_path / "key"
+    words = ["serve", bundle, "--host", "192.0.2.7", "--port", "81", "--workers", "2", "--api-key-file", str(key)]
+    assert "cannot be read" in CliRunner().invoke(app, words).stderr
+    key.write_text("\n")
+    assert "is empty" in CliRunner().invoke(app, words).stderr
+    key.write_text("a key that nobody guesses\n")
+    result = CliRunner().invoke(app, words)
+    assert (result.exit_code, result.output) == (0, "")
+    expected = {"host": "192.0.2.7", "port": 81, "workers": 2, "api_key": "a key that nobody guesses", "trust": False}
+    assert calls == [(Path(bundle), expected)]
+
+
+def test_serve_does_not_open_to_others_without_a_key(bundle: str) -> None:
+    pytest.importorskip("fastapi")
+    result = CliRunner().invoke(app, ["serve", bundle, "--host", "192.0.2.7"])
+    assert (result.exit_code, "needs a key" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("words", "module"), [(["serve"], "armin.desk.serve"), (["demo", "--web"], "armin.desk.demo")])
+def test_a_missing_extra_is_named(bundle: str, words: list[str], module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [module, "armin.desk", "fastapi"]:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    result = CliRunner().invoke(app, [*words, bundle] if words == ["serve"] else words)
+    assert result.exit_code == 2
+    assert "armin[web]" in result.stderr
+
+
+def test_a_fault_of_our_own_shows_no_data(bundle: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **kwargs: object) -> None:
+        raise KeyError("Ada's income")
+
+    monkeypatch.setattr(armin.bundle.archive, "read_archive", fail)
+    monkeypatch.setattr(armin.bundle.store, "read_archive", fail)
+    result = CliRunner().invoke(app, ["inspect", bundle])
+    assert (result.exit_code, "KeyError" in result.stderr) == (2, True)
+    assert "Ada" not in result.output
+    monkeypatch.setenv("ARMIN_DEBUG", "1")
+    assert isinstance(CliRunner().invoke(app, ["inspect", bundle]).exception, KeyError)
 
 
 # exit codes 0 and 1
@@ -243,7 +529,11 @@ def test_no_rows(desk: Desk) -> None:
         ({"sampler": "psychic"}, "'psychic'"),
         ({"jobs": "0"}, "--jobs"),
         ({"time-limit": "0"}, "time_limit"),
-        ({"model": None}, "--model"),
+        ({"model": None}, "Missing: --model."),
+        ({"model": None, "train": None, "schema": None, "desired": None}, "Name a bundle with --bundle"),
+        ({"bundle": "gone.armin"}, "--bundle holds what --model says"),
+        ({"to": "csv", "output": "no/such/folder/x.csv"}, "cannot be written"),
+        ({"locked": "gone"}, "'gone'"),
         ({"model": "gone.joblib"}, "There is no model file 'gone.joblib'"),
         ({"train": "gone.csv"}, "There is no file 'gone.csv'"),
         ({"schema": "gone.toml"}, "There is no schema file 'gone.toml'"),

@@ -107,8 +107,9 @@ def test_command(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert result.exit_code == 0, result.output
     assert (tmp_path / "out" / "path.png").is_file()
     lines = result.stdout.splitlines()
-    assert lines[-2] == " Picture: out/path.png"
-    assert lines[-1].endswith("armin explain --help")
+    assert lines[-3] == " Picture: out/path.png"
+    assert lines[-2].endswith("armin explain --help")
+    assert lines[-1].endswith("armin demo --web")
 
 
 def test_command_without_matplotlib(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,3 +286,26 @@ def test_robust_recourse_has_a_certificate_too() -> None:
     certificate = robust.explain(LOANS.applicant).certificate
     assert certificate.validity.share == 1.0
     assert certificate.confidence == 1.0
+
+
+def test_where_the_model_disagrees_with_its_reading_the_model_alone_decides_who_was_rejected() -> None:
+    """The reading says rejected, the model says accepted above 45,000: no candidate may contradict the model."""
+
+    class Odd(type(loan_explainer().oracle_)):  # type: ignore[misc]
+        def accepts(self, codes: np.ndarray) -> np.ndarray:
+            return super().accepts(codes) | (codes[:, self.schema.position("Income")] > 45_000)
+
+    explainer = loan_explainer(n_samples=40)
+    odd = Odd.__new__(Odd)
+    odd.__dict__.update(explainer.oracle_.__dict__)
+    explainer.oracle_ = explainer.decision_ = odd
+    answer = explainer.explain(LOANS.applicant)
+    careful = explainer._carefully(lambda one: one if not one._trusting else one.explain(LOANS.applicant))
+    assert answer.changes == careful.changes
+    seen = []
+    original = Odd.accepts
+    explainer._trusting = False
+    sample = explainer._sample(LOANS.schema.encode(LOANS.applicant)[0])
+    assert not original(odd, sample.values).any()
+    seen.append(answer.validity.of)
+    assert seen == [40.0]

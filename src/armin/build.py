@@ -29,6 +29,8 @@ class Case:
     grid : what the person could do
     prices : for each move, the cost (1 or N, J) of each option for each candidate
     problem : the same as plain data for the solvers
+    cost : how changes are priced
+    conditioned : whether completions that contradict what is known were left out
     """
 
     row: FloatArray
@@ -37,6 +39,7 @@ class Case:
     prices: tuple[FloatArray, ...]
     problem: Problem
     cost: Cost
+    conditioned: bool = False
 
     def cost_of(self, choice: Choice) -> float:
         """The cost to report."""

@@ -47,8 +47,8 @@ def required_weight(confidence: float, total: float) -> float:
     (80.0, 8.0, 3.0)
     """
     if float(total).is_integer():
-        return float(np.ceil(confidence * total - WEIGHT_TOLERANCE * total))
-    return confidence * total
+        return max(1.0, float(np.ceil(confidence * total - WEIGHT_TOLERANCE * total)))
+    return max(confidence, WEIGHT_TOLERANCE) * total
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 Heavy imports wait inside the functions, so that ``armin --help`` is quick.
 """
 
-from armin.cli.commands import app, main
+from armin.cli import advise, prepare
+from armin.cli.app import app, main
 
-__all__ = ["app", "main"]
+__all__ = ["advise", "app", "main", "prepare"]

@@ -1,83 +1,34 @@
-"""From the files that a command names to an explainer and its rows."""
+"""Tables, schemas and models from files."""
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from armin.errors import ArminError, DataError, ModelError, ParameterError, SchemaError
+from armin.errors import ArminError, DataError, MissingDependencyError, ModelError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from armin.explainer.base import Explainer
     from armin.schema import Schema
 
-__all__ = ["Sources", "match_label", "read_csv", "read_estimator", "read_schema", "without_label"]
+__all__ = [
+    "check_columns",
+    "match_label",
+    "read_csv",
+    "read_estimator",
+    "read_schema",
+    "read_table",
+    "shown",
+    "without_label",
+]
 
 BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#N/A")
 """What a blank looks like in a CSV file, unless the schema knows it as a category."""
-
-ONLY_FOR = {"confidence": ("ARMIN",), "n_samples": ("ARMIN", "RobustAR")}
-"""Settings that not every method has."""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The files of one command.
-
-    Attributes
-    ----------
-    rows : the CSV file of people, or "-"
-    model : the saved estimator
-    trust : whether the user vouches for it
-    train : the CSV file of training data
-    schema : the TOML file
-    label_column, id_column : columns that are no features, or None
-    """
-
-    rows: str
-    model: Path
-    trust: bool
-    train: Path
-    schema: Path
-    label_column: str | None = None
-    id_column: str | None = None
-
-    def read(self, method: str, desired: list[str], settings: dict[str, Any]) -> tuple[Explainer, pd.DataFrame]:
-        """The method, fitted, and the rows to explain; settings that are None keep their default."""
-        import armin
-
-        for name, methods in ONLY_FOR.items():
-            if settings[name] is not None and method not in methods:
-                option = name.removeprefix("n_")
-                raise ParameterError(f"--{option} does not apply to {method}, only to {' and '.join(methods)}.")
-        estimator = read_estimator(self.model, trust=self.trust)
-        schema = read_schema(self.schema)
-        people = self._people(schema)
-        labels = [match_label(estimator, text) for text in desired]
-        given = {name: value for name, value in settings.items() if value is not None}
-        explainer: Explainer = getattr(armin, method)(estimator, schema, desired=labels, **given)
-        training = without_label(read_csv(str(self.train), schema), self.label_column, str(self.train))
-        _check_columns(training, schema, str(self.train), "If it holds the label, add --label-column")
-        return explainer.fit(training), people
-
-    def _people(self, schema: Schema) -> pd.DataFrame:
-        """The rows to explain, named by the id column, or by their number from 1."""
-        frame = read_csv(self.rows, schema, text=self.id_column)
-        if self.label_column is not None and self.label_column in frame.columns:
-            frame = frame.drop(columns=self.label_column)
-        if self.id_column is None:
-            frame.index += 1
-        elif self.id_column in frame.columns:
-            frame = frame.set_index(self.id_column)
-        else:
-            raise DataError(f"{_shown(self.rows)} has no column {self.id_column!r}, the --id-column.")
-        _check_columns(frame, schema, self.rows, "If it names the person, add --id-column")
-        return schema.frame(frame)
 
 
 def read_schema(path: Path) -> Schema:
@@ -129,6 +80,69 @@ def match_label(estimator: Any, text: str) -> Any:
     return text
 
 
+def read_table(
+    source: str, schema: Schema | None = None, text: str | None = None, kind: str | None = None
+) -> pd.DataFrame:
+    """A table from a file, or from standard input for "-".
+
+    Parameters
+    ----------
+    source : the file
+    schema, text : as in :func:`read_csv`
+    kind : "csv", "parquet", "json" or "jsonl"; None for what the file's suffix says, else CSV
+    """
+    suffix = Path(source).suffix.lower().lstrip(".")
+    suffix = {"ndjson": "jsonl", "pq": "parquet"}.get(suffix, suffix)
+    kind = str(kind or (suffix if suffix in ("parquet", "json", "jsonl") else "csv"))
+    if kind == "csv":
+        return read_csv(source, schema, text)
+    if source != "-" and not Path(source).is_file():
+        raise DataError(f"There is no file {source!r}.")
+    frame = _read_parquet(source) if kind == "parquet" else _read_json(source, lines=kind == "jsonl")
+    if text is not None and text in frame.columns:
+        frame[text] = frame[text].astype(str)
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+
+def _bytes(source: str) -> bytes:
+    return sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+
+
+def _read_parquet(source: str) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(io.BytesIO(_bytes(source))).reset_index(drop=True)
+    except ImportError:
+        raise MissingDependencyError(
+            'Parquet files need the library pyarrow. Install it with: pip install "armin[parquet]"'
+        ) from None
+    except Exception as error:  # pyarrow has errors of its own
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{shown(source)} cannot be read as Parquet ({reason}).") from None
+
+
+def _read_json(source: str, *, lines: bool) -> pd.DataFrame:
+    """JSON: a list of objects, or one object; JSON lines: one object per line."""
+    import pandas as pd
+
+    what = "JSON lines: one object per line" if lines else "JSON: a list of objects, or one object"
+    try:
+        text = _bytes(source).decode("utf-8-sig")
+        data = [json.loads(line) for line in text.splitlines() if line.strip()] if lines else json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        place = (
+            f"line {error.lineno}, column {error.colno}"
+            if isinstance(error, json.JSONDecodeError)
+            else type(error).__name__
+        )
+        raise DataError(f"{shown(source)} cannot be read ({place}). It must be {what}.") from None
+    rows = [data] if isinstance(data, dict) else data
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DataError(f"{shown(source)} cannot be read. It must be {what}.")
+    return pd.DataFrame(rows, dtype=object)
+
+
 def read_csv(source: str, schema: Schema | None = None, text: str | None = None) -> pd.DataFrame:
     """A CSV file, or standard input for "-", as a frame.
 
@@ -162,7 +176,7 @@ def read_csv(source: str, schema: Schema | None = None, text: str | None = None)
     except (OSError, UnicodeError, ValueError, pd.errors.ParserWarning) as error:
         reason = str(error).strip().rstrip(".")
         raise DataError(
-            f"{_shown(source)} cannot be read as CSV ({reason}). It must be UTF-8 text with column names in the first "
+            f"{shown(source)} cannot be read as CSV ({reason}). It must be UTF-8 text with column names in the first "
             "line and commas in between."
         ) from None
     return frame.set_axis([str(name) for name in frame.columns], axis=1)
@@ -174,17 +188,18 @@ def without_label(frame: pd.DataFrame, label_column: str | None, source: str) ->
         return frame
     if label_column not in frame.columns:
         raise DataError(
-            f"{_shown(source)} has no column {label_column!r}, the --label-column. "
+            f"{shown(source)} has no column {label_column!r}, the --label-column. "
             f"Its columns are: {', '.join(frame.columns)}."
         )
     return frame.drop(columns=label_column)
 
 
-def _check_columns(frame: pd.DataFrame, schema: Schema, source: str, hint: str) -> None:
+def check_columns(frame: pd.DataFrame, schema: Schema, source: str, hint: str) -> None:
+    """Refuse a column that the schema does not have, with a hint what it may be."""
     for name in frame.columns:
         if name not in schema.names:
             raise DataError(
-                f"{_shown(source)} has a column {name!r} that is not in the schema ({', '.join(schema.names)}). "
+                f"{shown(source)} has a column {name!r} that is not in the schema ({', '.join(schema.names)}). "
                 f"{hint} {name!r}; else remove it from the file."
             )
 
@@ -196,5 +211,6 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _shown(source: str) -> str:
+def shown(source: str) -> str:
+    """A file's name for a message."""
     return "Standard input" if source == "-" else repr(source)

@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
-import json as json_text
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from armin.cli.answers import Printer, chosen, opened
+from armin.cli.options import Answers
 from armin.errors import ArminError, ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from armin.cli.answers import Answer
+    from armin.explainer.ask import AskOrAct
     from armin.explainer.base import Explainer
     from armin.recourse import Failure, Recourse, RecoursePath
 
-    Answer = Recourse | RecoursePath | Failure
-
-__all__ = ["ask_path", "ask_plan", "run"]
+__all__ = ["ask_path", "ask_plan", "ask_question", "on_terminal", "run"]
 
 Found = TypeVar("Found")
 
 
-def ask_plan(explainer: Explainer, row: pd.DataFrame) -> Recourse | Failure:
+def ask_plan(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -> Recourse | Failure:
     """The plan for one row, or why there is none to look for."""
-    return _answer(explainer.explain, row)
+    return _answer(partial(explainer.explain, locked=locked), row)
 
 
-def ask_path(explainer: Explainer, row: pd.DataFrame) -> RecoursePath | Failure:
+def ask_path(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -> RecoursePath | Failure:
     """The path for one row, or why there is none to look for."""
-    return _answer(explainer.path, row)
+    return _answer(partial(explainer.path, locked=locked), row)
+
+
+def ask_question(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -> AskOrAct | Failure:
+    """Whether one person should tell more, or why that cannot be said."""
+    from armin.explainer.ask import ask_or_act
+
+    return _answer(partial(ask_or_act, explainer, locked=locked), row)
+
+
+KINDS: dict[Callable[..., Any], str] = {ask_plan: "plan", ask_path: "path", ask_question: "ask"}
 
 
 def _answer(ask: Callable[[pd.DataFrame], Found], row: pd.DataFrame) -> Found | Failure:
@@ -45,10 +57,9 @@ def _answer(ask: Callable[[pd.DataFrame], Found], row: pd.DataFrame) -> Found | 
 def run(
     explainer: Explainer,
     frame: pd.DataFrame,
-    ask: Callable[[Explainer, pd.DataFrame], Answer],
-    *,
-    jobs: int,
-    json: bool,
+    ask: Callable[[Explainer, pd.DataFrame, tuple[str, ...]], Answer],
+    answers: Answers,
+    locked: tuple[str, ...] = (),
 ) -> int:
     """Ask about each row and show the answers in their order, each as soon as it is there.
 
@@ -56,9 +67,9 @@ def run(
     ----------
     explainer : a fitted one
     frame : the rows
-    ask : :func:`ask_plan` or :func:`ask_path`
-    jobs : how many rows at once, as in joblib
-    json : whether to write JSON lines
+    ask : :func:`ask_plan`, :func:`ask_path` or :func:`ask_question`
+    answers : where they go, and how many rows at once
+    locked : columns that nobody can change
 
     Returns
     -------
@@ -67,65 +78,37 @@ def run(
     """
     from joblib import Parallel, delayed
 
-    if jobs == 0:
+    if answers.jobs == 0:
         raise ParameterError("--jobs must be a number of rows at once, or -1 for all cores. Got 0 instead.")
+    to = chosen(answers)
     if frame.empty:
         sys.stderr.write("There are no rows to explain.\n")
-        return 0
-    tasks = (delayed(ask)(explainer, frame.iloc[[i]]) for i in range(len(frame)))
-    answers: Iterator[Answer] = Parallel(n_jobs=jobs, return_as="generator")(tasks)
+    tasks = (delayed(ask)(explainer, frame.iloc[[i]], locked) for i in range(len(frame)))
     code = 0
-    with _progress(len(frame)) as between:
-        for label, answer in zip(frame.index.tolist(), answers, strict=True):
-            with between():
-                _show(label, answer, json=json)
-            code = code if _good(answer) else 1
+    with opened(answers.output) as stream, Printer(stream, to, KINDS[ask]) as printer:
+        found: Iterator[Answer] = Parallel(n_jobs=answers.jobs, return_as="generator")(tasks)
+        with _progress(len(frame)) as between:
+            for label, answer in zip(frame.index.tolist(), found, strict=True):
+                with between():
+                    printer.show(label, answer)
+                code = code if _good(answer) else 1
     return code
 
 
 def _good(answer: Answer) -> bool:
+    from armin.explainer.ask import AskOrAct
     from armin.recourse import RecoursePath
 
+    if isinstance(answer, AskOrAct):
+        return answer.plan.found
     return answer.at(answer.asked) is not None if isinstance(answer, RecoursePath) else answer.found
 
 
-def _show(label: object, answer: Answer, *, json: bool) -> None:
-    if json:
-        data = {"row": label} | _data(answer)
-        sys.stdout.write(json_text.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain) + "\n")
-        sys.stdout.flush()
-        return
+def on_terminal() -> bool:
+    """Whether somebody watches standard error."""
     from rich.console import Console
 
-    # whole lines in a pipe, words kept together on a terminal
-    console = Console()
-    console.print(_text(label, answer), markup=False, highlight=False, soft_wrap=not console.is_terminal)
-
-
-def _data(answer: Answer) -> dict[str, Any]:
-    from armin.recourse import Failure, RecoursePath
-
-    if isinstance(answer, Failure):
-        return {"outcome": "failed", "error": str(answer.error)}
-    if isinstance(answer, RecoursePath):
-        return {"asked": answer.asked, "points": answer.to_list()}
-    return answer.to_dict()
-
-
-def _text(label: object, answer: Answer) -> str:
-    from armin.recourse import Failure, RecoursePath
-    from armin.report.text import path_text
-
-    if isinstance(answer, Failure):
-        return f"Row {label}: not explained. {answer.error}\n"
-    if isinstance(answer, RecoursePath):
-        steps = path_text(answer.to_list(), answer.end.value, width=20)
-        return f"Row {label}: the cheapest plan for every confidence\n\n{steps}\n"
-    return f"Row {label}: {answer}\n"
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else str(value)
+    return Console(stderr=True).is_interactive
 
 
 @contextmanager

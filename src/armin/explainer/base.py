@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,10 @@ from armin.errors import ArminError, DataError, ModelError, NotFittedError, Para
 from armin.explainer.answer import Origin, Sample, fresh_validity, make_recourse
 from armin.explainer.checks import check_common, check_whole
 from armin.explainer.drawing import draw_sample, row_streams
-from armin.explainer.judging import accepted_by_all, increasing, judge, judge_path
+from armin.explainer.judging import Judged, MisreadError, accepted_by_all, judge, judge_path
 from armin.impute import NativeMissing, Sampler, as_sampler
 from armin.models.encoding import Oracle, read_classifier
+from armin.models.kinds import BlackBox
 from armin.problem import Problem, Solution, Status, required_weight
 from armin.promise import Calibration
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
@@ -38,6 +39,7 @@ __all__ = ["Explainer", "check_whole"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+Answer = TypeVar("Answer")
 
 
 class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -136,6 +138,9 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         -------
         Recourse
         """
+        return self._carefully(lambda explainer: explainer._explain(row, locked))
+
+    def _explain(self, row: Rows | pd.Series[Any], locked: Collection[str]) -> Recourse:
         codes = self._one_row(row, locked)
         level, calibration = self._level(codes, locked)
         start = time.perf_counter()
@@ -143,17 +148,14 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         sampled = time.perf_counter()
         case = self._case(codes, sample, locked, level)
         built = time.perf_counter()
-        if calibration is None:
-            solution, accepted = judge(self.oracle_, case, case.problem, self._solve)
-        else:
-            solution, accepted = self._from_path(case, level)
+        judged = self._judge(case, case.problem, fresh) if calibration is None else self._from_path(case, level, fresh)
         steps = {
             "sampling": sampled - start,
             "building": built - sampled,
             "solving": time.perf_counter() - built,
         }
         stated = level if calibration is not None else self._stated
-        return self._answer(case, solution, accepted, sample, fresh, stated, locked, steps, calibration)
+        return self._answer(case, judged, sample, fresh, stated, locked, steps, calibration)
 
     def alternatives(
         self, row: Rows | pd.Series[Any], count: int = 3, *, locked: Collection[str] = ()
@@ -171,6 +173,9 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             Empty if no plan exists or time ran out; then :meth:`explain` says which.
         """
         check_whole("alternatives", "count", count, 1)
+        return self._carefully(lambda explainer: explainer._alternatives(row, count, locked))
+
+    def _alternatives(self, row: Rows | pd.Series[Any], count: int, locked: Collection[str]) -> tuple[Recourse, ...]:
         codes = self._one_row(row, locked)
         level, calibration = self._level(codes, locked)
         sample, fresh = self._samples(codes)
@@ -179,12 +184,12 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         plans: list[Recourse] = []
         problem = case.problem
         while len(plans) < count:
-            solution, accepted = judge(self.oracle_, case, problem, self._solve)
-            if solution.choice is None:
+            judged = self._judge(case, problem, fresh)
+            if judged.solution.choice is None:
                 break
-            plan = self._answer(case, solution, accepted, sample, fresh, stated, locked, {})
+            plan = self._answer(case, judged, sample, fresh, stated, locked, {})
             plans.append(plan.ranked(len(plans) + 1))
-            problem = problem.without_set(solution.choice)
+            problem = problem.without_set(judged.solution.choice)
         return tuple(plans)
 
     def ask(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> AskOrAct:
@@ -279,45 +284,71 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         -------
         RecoursePath
         """
+        return self._carefully(lambda explainer: explainer._path(row, locked))
+
+    def _path(self, row: Rows | pd.Series[Any], locked: Collection[str]) -> RecoursePath:
         codes = self._one_row(row, locked)
         level, _ = self._level(codes, locked)
         sample, fresh = self._samples(codes)
         case = self._case(codes, sample, locked, level)
         judged, end = self._judged_path(case)
-        choices = [solution.choice for solution, _ in judged if solution.choice is not None]
-        verdicts: list[Any] = [None] * len(judged)
         if fresh is not None:
-            verdicts = accepted_by_all(self.oracle_, choices, lambda c: case.grid.apply_to_others(c, fresh.values))
+            choices = [point.solution.choice for point in judged if point.solution.choice is not None]
+            after = [case.grid.apply_to_others(choice, fresh.values) for choice in choices]
+            verdicts = accepted_by_all(self.oracle_, after)
+            judged = [replace(point, fresh=verdict) for point, verdict in zip(judged, verdicts, strict=True)]
         total = case.problem.weights.sum()
+        shares = [float(case.problem.weights[point.accepted].sum() / total) for point in judged]
         points = [
-            make_recourse(
-                self._origin, self.oracle_, case, solution, accepted, sample,
-                None if fresh is None else fresh_validity(fresh, verdict),
-                confidence=float(case.problem.weights[accepted].sum() / total), locked=locked, steps={},
-            )
-            for (solution, accepted), verdict in zip(judged, verdicts, strict=True)
-        ]  # fmt: skip
+            self._answer(case, point, sample, fresh, share, locked, {})
+            for point, share in zip(judged, shares, strict=True)
+        ]
         return RecoursePath(tuple(points), level, end)
 
-    def _judged_path(self, case: Case) -> tuple[list[tuple[Solution, BoolArray]], Status]:
+    def _judge(self, case: Case, problem: Problem, fresh: Sample | None) -> Judged:
+        others = None if fresh is None else fresh.values
+        rejected = self._reads and self.condition_on_decision and case.conditioned
+        return judge(self.oracle_, case, problem, self._solve, fresh=others, rejected=rejected)
+
+    def _judged_path(self, case: Case) -> tuple[list[Judged], Status]:
         """Every point of a row's path that buys more confidence for more cost, and why the path ends."""
         found = solve_path(case.problem, self._solving, solver=self.solver, time_limit=self.time_limit)
         last = found[-1].solution.status
         end = last if last in (Status.INFEASIBLE, Status.UNKNOWN) else Status.OPTIMAL
-        return increasing(case.problem, judge_path(self.oracle_, case, found, self._solve)), end
+        rejected = self._reads and self.condition_on_decision and case.conditioned
+        return judge_path(self.oracle_, case, found, self._solve, rejected=rejected), end
 
-    def _from_path(self, case: Case, level: float) -> tuple[Solution, BoolArray]:
+    def _from_path(self, case: Case, level: float, fresh: Sample | None) -> Judged:
         """The cheapest point of the path that reaches a level: what calibration has tested, to the letter."""
         start = time.perf_counter()
         judged, end = self._judged_path(case)
         needed = case.problem.demanding(required_weight(level, float(case.problem.weights.sum())))
-        for solution, accepted in judged:
-            if needed.enough(float(case.problem.weights[accepted].sum())):
-                return replace(solution, seconds=time.perf_counter() - start), accepted
+        for point in judged:
+            if needed.enough(float(case.problem.weights[point.accepted].sum())):
+                choice, verdict = point.solution.choice, None
+                if fresh is not None and choice is not None:
+                    verdict = self.oracle_.accepts(case.grid.apply_to_others(choice, fresh.values))
+                return Judged(replace(point.solution, seconds=time.perf_counter() - start), point.accepted, verdict)
         status = Status.INFEASIBLE if end is not Status.UNKNOWN else Status.UNKNOWN
         bound = float("inf") if status is Status.INFEASIBLE else 0.0
-        seconds = time.perf_counter() - start
-        return Solution(status, None, None, bound, seconds, "path"), np.zeros(case.problem.n_candidates, dtype=bool)
+        nothing = Solution(status, None, None, bound, time.perf_counter() - start, "path")
+        return Judged(nothing, np.zeros(case.problem.n_candidates, dtype=bool))
+
+    def _carefully(self, work: Callable[[Explainer], Answer]) -> Answer:
+        """Do the work with the model as it was read; where the model itself disagrees, again with the model alone."""
+        try:
+            return work(self)
+        except MisreadError:
+            careful = copy(self)
+            careful._trusting = False
+            return work(careful)
+
+    _trusting = True
+
+    @property
+    def _reads(self) -> bool:
+        """Whether the reading of the model, rather than the model, says which completions are rejected."""
+        return self._trusting and not self.margin and not isinstance(self.read_.model, BlackBox)
 
     def _level(self, codes: FloatArray, locked: Collection[str]) -> tuple[float, Calibration | None]:
         """The confidence to ask for, and the test on real people that chose it, if there was one."""
@@ -379,7 +410,11 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _contradicts(self, completions: FloatArray) -> NDArray[np.bool_]:
         broken = ~self.schema.plausible(completions)
-        return broken | self.decision_.accepts(completions) if self.condition_on_decision else broken
+        if not self.condition_on_decision:
+            return broken
+        if self._reads:
+            return broken | self.read_.model.accepts(self.read_.encode(completions))
+        return broken | self.decision_.accepts(completions)
 
     def _check_native(self, codes: FloatArray) -> None:
         try:
@@ -398,15 +433,15 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             self.schema, codes, sample.values, max_options=self.max_options, grid=self.grid, frozen=frozenset(frozen)
         )
         required = required_weight(self._asked if level is None else level, float(sample.weights.sum()))
-        return build_case(
+        case = build_case(
             codes, sample.values, sample.weights, grid, self.read_, self.cost_, required, self.max_changes
         )
+        return replace(case, conditioned=bool(sample.kept))
 
     def _answer(
         self,
         case: Case,
-        solution: Solution,
-        accepted: BoolArray,
+        judged: Judged,
         sample: Sample,
         fresh: Sample | None,
         confidence: float | None,
@@ -414,12 +449,9 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         steps: dict[str, float],
         calibration: Calibration | None = None,
     ) -> Recourse:
-        checked = None
-        if fresh is not None and solution.choice is not None:
-            after = case.grid.apply_to_others(solution.choice, fresh.values)
-            checked = fresh_validity(fresh, self.oracle_.accepts(after))
+        checked = None if fresh is None or judged.fresh is None else fresh_validity(fresh, judged.fresh)
         return make_recourse(
-            self._origin, self.oracle_, case, solution, accepted, sample, checked,
+            self._origin, self.oracle_, case, judged.solution, judged.accepted, sample, checked,
             confidence=confidence, locked=locked, steps=steps, calibration=calibration,
         )  # fmt: skip
 

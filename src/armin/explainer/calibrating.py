@@ -13,7 +13,9 @@ from armin.errors import ParameterError
 from armin.promise import LEVELS, Trials
 
 if TYPE_CHECKING:
+    from armin.build import Case
     from armin.explainer.base import Explainer
+    from armin.explainer.judging import Judged
 
 __all__ = ["Missingness", "masks_from", "rejected_people", "run_trials"]
 
@@ -93,18 +95,22 @@ def _one_trial(
 ) -> tuple[BoolArray, BoolArray]:
     """At which levels there is a plan, and at which it works."""
     row = np.where(mask, np.nan, person)
-    sample = explainer._sample(row)
-    case = explainer._case(row, sample, locked)
-    judged, _ = explainer._judged_path(case)
+    case, judged = explainer._carefully(lambda one: _advised(one, row, locked))
     planned, worked = np.zeros(levels.size, dtype=bool), np.zeros(levels.size, dtype=bool)
     if not judged:
         return planned, worked
-    after = [case.grid.apply_to_others(s.choice, person[None, :]) for s, _ in judged if s.choice is not None]
+    choices = [point.solution.choice for point in judged if point.solution.choice is not None]
+    after = [case.grid.apply_to_others(choice, person[None, :]) for choice in choices]
     valid = explainer.decision_.accepts(np.concatenate(after))
     total = float(case.problem.weights.sum())
-    shares = np.array([case.problem.weights[accepted].sum() / total for _, accepted in judged])
+    shares = np.array([case.problem.weights[point.accepted].sum() / total for point in judged])
     # the cheapest point that reaches the level, as in Explainer._from_path
     first = np.searchsorted(shares, levels - 1e-9)
     planned = first < shares.size
     worked[planned] = valid[first[planned]]
     return planned, worked
+
+
+def _advised(explainer: Explainer, row: FloatArray, locked: tuple[str, ...]) -> tuple[Case, list[Judged]]:
+    case = explainer._case(row, explainer._sample(row), locked)
+    return case, explainer._judged_path(case)[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from armin.build import Case
 from armin.errors import AuditError
 from armin.models.encoding import Oracle
-from armin.problem import Choice, PathPoint, Problem, Solution
+from armin.problem import PathPoint, Problem, Solution
 
-__all__ = ["Solver", "accepted_by_all", "increasing", "judge", "judge_path"]
+__all__ = ["Judged", "MisreadError", "Solver", "accepted_by_all", "judge", "judge_path"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -26,22 +26,68 @@ MOST_ROWS = 50_000
 """Rows that the user's model is asked about at once."""
 
 
-def judge(oracle: Oracle, case: Case, problem: Problem, solver: Solver) -> tuple[Solution, BoolArray]:
+class MisreadError(Exception):
+    """The classifier disagrees with its reading as arrays about a completion as it stands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A solution, and the user's own model about it.
+
+    Attributes
+    ----------
+    solution : what the solver found
+    accepted : for which candidates the model accepts it
+    fresh : for which of other completions, if there were any
+    """
+
+    solution: Solution
+    accepted: BoolArray
+    fresh: BoolArray | None = None
+
+
+def judge(
+    oracle: Oracle,
+    case: Case,
+    problem: Problem,
+    solver: Solver,
+    *,
+    fresh: FloatArray | None = None,
+    rejected: bool = False,
+) -> Judged:
     """Solve, and let the user's own model judge; an action that it refuses is replaced by the next best.
 
-    Returns
-    -------
-    solution, and for which candidates the model accepts it
+    Parameters
+    ----------
+    oracle : the user's model
+    case, problem : the row, and what is asked of it
+    solver : solves a problem
+    fresh : other completions to judge the action by
+    rejected : whether the candidates were drawn as rejected by the reading of the model; the model is asked about that
+
+    Raises
+    ------
+    MisreadError
+        If the model accepts a candidate that its reading rejects.
     """
-    spent = 0.0
+    spent, n = 0.0, case.candidates.shape[0]
     for _ in range(MOST_REPAIRS):
         solution = solver(problem)
         spent += solution.seconds
         if solution.choice is None:
-            return replace(solution, seconds=spent), np.zeros(problem.n_candidates, dtype=bool)
-        accepted = oracle.accepts(case.grid.apply(solution.choice, case.candidates))
-        if problem.enough(float(problem.weights[accepted].sum())):
-            return replace(solution, seconds=spent), accepted
+            return Judged(replace(solution, seconds=spent), np.zeros(n, dtype=bool))
+        # one call: it is the calls to a pipeline that are dear, not the rows
+        rows = [case.grid.apply(solution.choice, case.candidates)]
+        if fresh is not None:
+            rows.append(case.grid.apply_to_others(solution.choice, fresh))
+        if rejected:
+            rows.append(case.candidates)
+        verdict = oracle.accepts(np.concatenate(rows))
+        if rejected and verdict[-n:].any():
+            raise MisreadError
+        if problem.enough(float(problem.weights[verdict[:n]].sum())):
+            others = None if fresh is None else verdict[n : n + fresh.shape[0]]
+            return Judged(replace(solution, seconds=spent), verdict[:n], others)
         problem = problem.excluding(solution.choice)
     raise AuditError(
         f"The classifier refused {MOST_REPAIRS} actions in a row that it accepts when read as arrays. "
@@ -50,48 +96,50 @@ def judge(oracle: Oracle, case: Case, problem: Problem, solver: Solver) -> tuple
 
 
 def judge_path(
-    oracle: Oracle, case: Case, found: Sequence[PathPoint], solver: Solver
-) -> list[tuple[Solution, BoolArray]]:
-    """Let the user's own model judge the points of a path that have an action; refused ones are repaired."""
+    oracle: Oracle, case: Case, found: Sequence[PathPoint], solver: Solver, *, rejected: bool = False
+) -> list[Judged]:
+    """Let the user's own model judge the points of a path that have an action; refused ones are repaired.
+
+    Points that buy no more confidence for more cost are left out. Parameters are those of :func:`judge`.
+    """
     points = [point for point in found if point.solution.choice is not None]
     choices = [point.solution.choice for point in points if point.solution.choice is not None]
-    accepted = accepted_by_all(oracle, choices, lambda choice: case.grid.apply(choice, case.candidates))
+    rows = [case.grid.apply(choice, case.candidates) for choice in choices]
+    verdicts = accepted_by_all(oracle, [*rows, case.candidates] if rejected else rows)
+    if rejected and verdicts.pop().any():
+        raise MisreadError
     judged = []
-    for point, verdict in zip(points, accepted, strict=True):
+    for point, choice, verdict in zip(points, choices, verdicts, strict=True):
         problem = case.problem.demanding(point.weight)
-        if problem.enough(float(problem.weights[verdict].sum())) or point.solution.choice is None:
-            judged.append((point.solution, verdict))
+        if problem.enough(float(problem.weights[verdict].sum())):
+            judged.append(Judged(point.solution, verdict))
             continue
-        solution, verdict = judge(oracle, case, problem.excluding(point.solution.choice), solver)
-        if solution.choice is not None:
-            judged.append((solution, verdict))
-    return judged
+        repaired = judge(oracle, case, problem.excluding(choice), solver)
+        if repaired.solution.choice is not None:
+            judged.append(repaired)
+    return _increasing(case.problem, judged)
 
 
-def accepted_by_all(
-    oracle: Oracle, choices: Sequence[Choice], apply: Callable[[Choice], FloatArray]
-) -> list[BoolArray]:
-    """For each choice, which of the rows that ``apply`` gives the model accepts: few calls, many rows."""
+def accepted_by_all(oracle: Oracle, blocks: Sequence[FloatArray]) -> list[BoolArray]:
+    """For each block of rows, which of them the model accepts: few calls, many rows."""
     verdicts: list[BoolArray] = []
     batch: list[FloatArray] = []
-    rows = 0
-    for i, choice in enumerate(choices):
-        batch.append(apply(choice))
-        rows += batch[-1].shape[0]
-        if rows >= MOST_ROWS or i == len(choices) - 1:
+    for i, block in enumerate(blocks):
+        batch.append(block)
+        if sum(part.shape[0] for part in batch) >= MOST_ROWS or i == len(blocks) - 1:
             together = oracle.accepts(np.concatenate(batch))
             verdicts += np.split(together, np.cumsum([part.shape[0] for part in batch])[:-1])
-            batch, rows = [], 0
+            batch = []
     return verdicts
 
 
-def increasing(problem: Problem, judged: Sequence[tuple[Solution, BoolArray]]) -> list[tuple[Solution, BoolArray]]:
+def _increasing(problem: Problem, judged: Sequence[Judged]) -> list[Judged]:
     """Only the points that buy more confidence for more cost."""
-    kept: list[tuple[Solution, BoolArray, float]] = []
-    for solution, accepted in judged:
-        weight = float(problem.weights[accepted].sum())
-        while kept and (solution.cost or 0.0) <= (kept[-1][0].cost or 0.0):
+    kept: list[tuple[Judged, float]] = []
+    for point in judged:
+        weight = float(problem.weights[point.accepted].sum())
+        while kept and (point.solution.cost or 0.0) <= (kept[-1][0].solution.cost or 0.0):
             kept.pop()
-        if not kept or weight > kept[-1][2]:
-            kept.append((solution, accepted, weight))
-    return [(solution, accepted) for solution, accepted, _ in kept]
+        if not kept or weight > kept[-1][1]:
+            kept.append((point, weight))
+    return [point for point, _ in kept]

@@ -106,8 +106,6 @@ class Desk:
             rng = self.quick._streams(row)[0]
             batches += [self.quick.sampler_.sample(row, n, rng).values for _ in range(2)]
         self.quick.read_.encode(np.concatenate(batches))
-        if self.quick.condition_on_decision:
-            self.quick.decision_.accepts(np.concatenate(batches))
 
     def noise(self, plan: Recourse) -> float:
         """By how much the cost of acting now is down to the draws."""

@@ -37,7 +37,7 @@ class Marginal(BaseSampler):
 
     Attributes
     ----------
-    observed_ : for each column, its training codes
+    observed_ : for each column, its training codes in order
 
     Examples
     --------
@@ -51,7 +51,8 @@ class Marginal(BaseSampler):
     observed_: tuple[FloatArray, ...]
 
     def _fit(self, X: FloatArray, schema: Schema) -> None:
-        self.observed_ = tuple(column[~np.isnan(column)] for column in X.T)
+        # sorted, so that what is kept does not tell which values belonged to one person
+        self.observed_ = tuple(np.sort(column[~np.isnan(column)]) for column in X.T)
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         return np.stack([self.column(int(d), n, rng) for d in blanks], axis=1)

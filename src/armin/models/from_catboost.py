@@ -52,7 +52,7 @@ def read_catboost(estimator: Any, target: Target) -> TreeEnsemble:
         trees,
         sign * np.array(bias, dtype=np.float64),
         decision,
-        int(estimator.n_features_in_),
+        len(estimator.feature_names_),  # n_features_in_ is 0 once it was pickled
         input_precision="float32",
         base_last=True,
     )

@@ -44,9 +44,7 @@ def search(problem: Problem, time_limit: float | None = None, callback: Callback
     return found
 
 
-def search_path(
-    problem: Problem, time_limit: float | None = None, callback: Callback | None = None
-) -> list[PathPoint]:
+def search_path(problem: Problem, time_limit: float | None = None, callback: Callback | None = None) -> list[PathPoint]:
     """Search for every breakpoint of the cost-confidence curve; see :func:`armin.solve.path.solve_path`."""
     points: list[PathPoint] = _engine(problem).path(problem, time_limit, callback)
     return points

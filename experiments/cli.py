@@ -1,0 +1,141 @@
+"""The command line of the experiments."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from armin.errors import ArminError, ParameterError
+from experiments.config import EXPERIMENTS, TITLES, Cell, Experiment, cells_of, quick
+from experiments.methods import make_method
+from experiments.run import run_cells
+from experiments.worlds import DATASETS, MODELS
+
+__all__ = ["choose", "main"]
+
+
+def choose(
+    name: str,
+    *,
+    few: bool = False,
+    instances: int | None = None,
+    datasets: Sequence[str] = (),
+    models: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> list[Cell]:
+    """The cells that a command asks for.
+
+    Parameters
+    ----------
+    name : an experiment, a letter of the list, or "all"
+    few : a few people and variants only
+    instances : at most this many people in each cell
+    datasets, models, methods : only these; all if left out
+
+    Examples
+    --------
+    >>> len(choose("mcar", datasets=["FICO"], models=["LR"]))
+    3
+    """
+    for what, given, known in (("data set", datasets, DATASETS), ("model", models, MODELS)):
+        for one in given:
+            if one not in known:
+                raise ParameterError(f"There is no {what} {one!r}. There are: {', '.join(known)}.")
+    for one in methods:
+        make_method(one)
+    if name == "all":
+        chosen = list(EXPERIMENTS.values())
+    elif name in TITLES:
+        chosen = [e for e in EXPERIMENTS.values() if e.letter == name]
+    elif name in EXPERIMENTS:
+        chosen = [EXPERIMENTS[name]]
+    else:
+        raise ParameterError(f"There is no experiment {name!r}. There are: all, {', '.join([*TITLES, *EXPERIMENTS])}.")
+    cells = []
+    for experiment in chosen:
+        asked = quick(experiment) if few else experiment
+        cells += cells_of(_limited(asked, instances, methods), tuple(datasets), tuple(models))
+    return cells
+
+
+def _limited(experiment: Experiment, instances: int | None, methods: Sequence[str]) -> Experiment:
+    if methods:
+        extra = [m for m in methods if m not in experiment.methods]
+        kept = (*(m for m in experiment.methods if m in methods), *extra)
+        experiment = replace(experiment, methods=kept)
+    if instances is None:
+        return experiment
+    if instances < 1:
+        raise ParameterError(f"The number of instances must be at least 1. Got {instances} instead.")
+    return replace(
+        experiment,
+        instances=instances,
+        fewer=tuple((m, min(n, instances)) for m, n in experiment.fewer),
+        fewer_by_model=tuple((m, min(n, instances)) for m, n in experiment.fewer_by_model),
+    )
+
+
+def _listing() -> str:
+    lines = []
+    for e in EXPERIMENTS.values():
+        shape = f"{len(cells_of(e))} cells of at most {e.instances} people"
+        lines.append(f"({e.letter}) {e.name:<15} {TITLES[e.letter]}: {', '.join(e.datasets)} · {', '.join(e.models)}")
+        lines.append(f"    {shape}; blanks: {e.blanks}; methods: {', '.join(e.methods)}")
+        if e.note:
+            lines.append(f"    {e.note}")
+    return "\n".join(lines)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m experiments", description="The paper's experiments.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="what there is to run")
+    run = commands.add_parser("run", help="run experiments; rows are stored one by one")
+    run.add_argument("name", help="an experiment, a letter, or all")
+    run.add_argument("--instances", type=int, help="at most this many people in each cell")
+    run.add_argument("--datasets", nargs="+", default=[])
+    run.add_argument("--models", nargs="+", default=[])
+    run.add_argument("--methods", nargs="+", default=[], help="only these; others than declared are added")
+    run.add_argument("--jobs", type=int, default=1, help="processes; the rows do not depend on it")
+    run.add_argument("--resume", action="store_true", help="keep the rows that are there")
+    run.add_argument("--plugin", nargs="+", default=[], help="modules to import first: they register methods or data")
+    report = commands.add_parser("report", help="write the page and the figures from the stored rows")
+    report.add_argument("--docs", type=Path, help="where the page goes: docs, or the rows' folder with --quick")
+    for command in (run, report):
+        command.add_argument("--quick", action="store_true", help="a few people and variants, kept apart")
+        command.add_argument("--out", type=Path, help="the rows' folder: out/paper, or out/paper-quick with --quick")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line."""
+    args = _parser().parse_args(argv)
+    if args.command == "list":
+        print(_listing())
+        return
+    folder = args.out or Path("out") / ("paper-quick" if args.quick else "paper")
+    start = time.perf_counter()
+    try:
+        if args.command == "run":
+            from importlib import import_module
+
+            for plugin in args.plugin:
+                import_module(plugin)
+            cells = choose(
+                args.name, few=args.quick, instances=args.instances, datasets=args.datasets, models=args.models,
+                methods=args.methods,
+            )  # fmt: skip
+            run_cells(cells, folder, jobs=args.jobs, resume=args.resume, plugins=args.plugin)
+            print(f"{len(cells)} cells in {folder}, {time.perf_counter() - start:.0f} s")
+        else:
+            from experiments.report.page import write_report
+
+            print(write_report(folder, args.docs or (folder if args.quick else Path("docs"))))
+    except ArminError as error:
+        sys.exit(f"experiments: {error}")
+    except KeyboardInterrupt:
+        sys.exit("experiments: stopped. The rows so far are kept; go on with --resume.")

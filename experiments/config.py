@@ -1,0 +1,212 @@
+"""Every experiment, declared: data sets, models, blanks, methods, people. Nothing here runs anything.
+
+The settings are the paper's: see ``Settings``. What differs from it is said in a note, which the report repeats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+__all__ = ["EXPERIMENTS", "TITLES", "Cell", "Experiment", "Settings", "cells_of", "quick"]
+
+PAPER_DATA = ("FICO", "Attrition", "WineQuality", "Student")
+PAPER_MODELS = ("LR", "MLP", "RF")
+COMPARED = ("mean", "knn", "mice", "robust", "published", "exact-plain", "exact", "dice")
+RHOS = tuple(round(0.5 + 0.05 * i, 2) for i in range(9))
+SIZES = (100, 200, 300, 400, 500)
+
+Kind = Literal["compare", "path", "blanks", "picture"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every method is told; the defaults are the paper's."""
+
+    confidence: float = 0.75
+    n_samples: int = 100
+    max_changes: int = 4
+    max_options: int = 100
+    cost: Literal["tlps", "mad"] = "tlps"
+    time_limit: float = 5.0
+    """Seconds for one exact solve."""
+    sub_limit: float = 2.0
+    """Seconds for each MILO subproblem of the published heuristic, where the paper allows 60."""
+    milo_limit: float = 10.0
+    """Seconds for a MILO of a complete row."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One value of what an experiment varies."""
+
+    name: str = ""
+    settings: Settings = field(default_factory=Settings)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment: the product of its data sets, models, numbers of blanks and variants."""
+
+    name: str
+    letter: str
+    kind: Kind
+    datasets: tuple[str, ...]
+    models: tuple[str, ...]
+    methods: tuple[str, ...]
+    blanks: str = "mcar"
+    """How blanks are made: "mcar", "mar", "mnar", "column:NAME", or "real" for the data's own."""
+    missing: tuple[int, ...] = (2,)
+    variants: tuple[Variant, ...] = (Variant(),)
+    instances: int = 100
+    fewer: tuple[tuple[str, int], ...] = ()
+    """Methods that are run on the first few people only, because they are slow."""
+    fewer_by_model: tuple[tuple[str, int], ...] = ()
+    plausibility: bool = False
+    """Whether isolation forest and LOF score the outcomes."""
+    quick_variants: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def slow(self) -> bool:
+        """Whether even a quick run takes one person only."""
+        return bool(self.fewer_by_model) or "milo" in self.methods
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One file of results: an experiment on one data set, model, number of blanks and variant."""
+
+    experiment: Experiment
+    dataset: str
+    model: str
+    missing: int
+    variant: Variant
+
+    @property
+    def name(self) -> str:
+        parts = (self.dataset, self.model, str(self.missing), self.variant.name.replace("=", ""))
+        return "-".join(p for p in parts if p)
+
+    def people(self, method: str) -> int:
+        """On how many people ``method`` is run."""
+        most = dict(self.experiment.fewer_by_model).get(self.model, self.experiment.instances)
+        return min(most, dict(self.experiment.fewer).get(method, most))
+
+
+def _rho(rho: float) -> Variant:
+    return Variant(f"rho={rho:.2f}", Settings(confidence=rho))
+
+
+def _size(n: int) -> Variant:
+    return Variant(f"N={n}", Settings(n_samples=n))
+
+
+_DICE = "DiCE takes about a second per person, so it is run on the first 25 people of each cell."
+_SIXTY = "The first 60 people of each cell, where the paper has up to 100, to save time."
+_ALL = (
+    Experiment(
+        "mcar", "a", "compare", PAPER_DATA, PAPER_MODELS, COMPARED, missing=(1, 2, 3), fewer=(("dice", 25),),
+        plausibility=True, note=_DICE,
+    ),
+    Experiment(
+        "optimum", "a", "compare", PAPER_DATA, PAPER_MODELS, ("optimal",), missing=(0,),
+        note="The optimum of the complete row, which the other methods are compared with.",
+    ),
+    Experiment("mar", "b", "compare", ("GiveMeCredit",), ("LR",), COMPARED, "mar", (1,), fewer=(("dice", 25),),
+               note=_DICE),
+    Experiment("mnar", "b", "compare", ("GiveMeCredit",), ("LR",), COMPARED, "mnar", (1,), fewer=(("dice", 25),),
+               note=_DICE),
+    Experiment(
+        "rho", "c", "compare", PAPER_DATA, ("LR",), ("published", "exact"), variants=tuple(map(_rho, RHOS)),
+        quick_variants=("rho=0.50", "rho=0.75", "rho=0.90"), instances=60, note=_SIXTY,
+    ),
+    Experiment(
+        "rho-mar", "c", "compare", ("GiveMeCredit",), ("LR",), ("published", "exact"), "mar", (1,),
+        tuple(map(_rho, RHOS)), quick_variants=("rho=0.50", "rho=0.75", "rho=0.90"),
+    ),
+    Experiment(
+        "rho-mnar", "c", "compare", ("GiveMeCredit",), ("LR",), ("published", "exact"), "mnar", (1,),
+        tuple(map(_rho, RHOS)), quick_variants=("rho=0.50", "rho=0.75", "rho=0.90"),
+    ),
+    Experiment(
+        "size", "c", "compare", PAPER_DATA, ("LR",), ("published", "exact"), variants=tuple(map(_size, SIZES)),
+        quick_variants=("N=100", "N=500"), instances=60, note=_SIXTY,
+    ),
+    Experiment("path", "d", "path", PAPER_DATA, ("LR",), ("exact-plain", "exact"), instances=50),
+    Experiment(
+        "path-mar", "d", "path", ("GiveMeCredit",), ("LR",), ("exact-plain", "exact"), "mar", (1,), instances=50
+    ),
+    Experiment(
+        "path-mnar", "d", "path", ("GiveMeCredit",), ("LR",), ("exact-plain", "exact"), "mnar", (1,), instances=50
+    ),
+    Experiment(
+        "xgboost", "e", "compare", PAPER_DATA, ("XGBoost",), ("native", "exact"), missing=(0, 1, 2, 3, 4),
+        variants=(Variant("cost=tlps"), Variant("cost=mad", Settings(cost="mad"))), instances=60,
+        note=_SIXTY,
+    ),
+    Experiment(
+        "example-credit", "f", "compare", ("GiveMeCredit",), ("LR",),
+        ("optimal", "mean", "robust", "published", "exact"), "mar", (1,), instances=40,
+    ),
+    Experiment(
+        "example-fico", "f", "compare", ("FICO",), ("XGBoost",), ("optimal", "native", "exact"),
+        "column:PercentInstallTrades", (1,), instances=40,
+    ),
+    Experiment(
+        "figure1", "g", "picture", ("Loans",), ("LR",), ("optimal", "mean", "robust", "exact"), "column:Income", (1,),
+        instances=1,
+    ),
+    Experiment(
+        "blanks", "h", "blanks", ("FICO-raw", "GiveMeCredit-raw", "Adult"), ("LR", "RF"), COMPARED, "real", (-1,),
+        instances=40, fewer=(("dice", 15),), plausibility=True,
+        note="The first 40 people of each cell; DiCE on the first 15.",
+    ),
+    Experiment(
+        "complete", "i", "compare", PAPER_DATA, PAPER_MODELS, ("optimal", "milo", "brute"), missing=(0,),
+        variants=(Variant("changes=4"), Variant("changes=2", Settings(max_changes=2))), instances=3,
+        note="Nothing is missing. Brute force lists at most five million choices; it refuses more by name.",
+    ),
+    Experiment(
+        "clock", "t", "compare", PAPER_DATA, PAPER_MODELS, ("published-milo",), instances=10,
+        fewer_by_model=(("RF", 3), ("MLP", 3)),
+        note="The published heuristic with its MILO subproblems on HiGHS, 2 s each instead of 60 s, for its time only.",
+    ),
+)  # fmt: skip
+
+EXPERIMENTS: dict[str, Experiment] = {e.name: e for e in _ALL}
+"""Every experiment by name."""
+
+TITLES = {
+    "a": "Blanks completely at random",
+    "b": "Blanks at random, and not at random",
+    "c": "Sensitivity to the confidence and to the number of completions",
+    "d": "Confidence paths",
+    "e": "A model with its own branch for blanks",
+    "f": "Example tables",
+    "g": "Why one guess is not enough",
+    "h": "Rows with real blanks",
+    "i": "Complete rows: is anybody cheaper?",
+    "t": "Time",
+}
+
+
+def quick(experiment: Experiment) -> Experiment:
+    """The same experiment on a few people and a few variants."""
+    kept = tuple(v for v in experiment.variants if not experiment.quick_variants or v.name in experiment.quick_variants)
+    slow = tuple((m, 1) for m, _ in experiment.fewer)
+    few = 1 if experiment.slow else 4
+    by_model = tuple((m, 1) for m, _ in experiment.fewer_by_model)
+    shorter = tuple(replace(v, settings=replace(v.settings, sub_limit=0.5, milo_limit=2.0)) for v in kept)
+    return replace(experiment, variants=shorter, instances=few, fewer=slow, fewer_by_model=by_model)
+
+
+def cells_of(experiment: Experiment, datasets: tuple[str, ...] = (), models: tuple[str, ...] = ()) -> list[Cell]:
+    """The cells of an experiment, of all or of some data sets and models."""
+    return [
+        Cell(experiment, d, m, n, v)
+        for d in experiment.datasets if not datasets or d in datasets
+        for m in experiment.models if not models or m in models
+        for n in experiment.missing
+        for v in experiment.variants
+    ]  # fmt: skip

@@ -1,0 +1,156 @@
+"""What a method is given, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from armin import Recourse, Schema, TotalLogPercentileShift, WeightedL1
+from armin.impute import Draws, Sampler, as_sampler
+from experiments.config import Settings
+
+__all__ = ["Context", "Method", "Outcome", "SharedCost", "SharedSampler"]
+
+FloatArray = NDArray[np.float64]
+Apply = Callable[[pd.DataFrame], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method advises.
+
+    Attributes
+    ----------
+    status : "optimal", "feasible", "infeasible", "unknown", "failed" or "skipped"
+    apply : what complete rows become; None without an action
+    cost : the method's own cost of it
+    note : why there is no action, where a word is due
+    """
+
+    status: str
+    apply: Apply | None = None
+    cost: float | None = None
+    note: str = ""
+
+    @classmethod
+    def of(cls, recourse: Recourse) -> Outcome:
+        """The outcome of one of ARMIN's own answers."""
+        if not recourse.found:
+            return cls(recourse.status.value)
+        return cls(recourse.status.value, recourse.apply, recourse.cost)
+
+
+class SharedCost:
+    """A fitted cost that is not fitted again, so that all methods of a world share one."""
+
+    def __init__(self, fitted: Any) -> None:
+        self.fitted = fitted
+        self.aggregate = fitted.aggregate
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def fit(self, X: FloatArray, schema: Schema) -> Self:
+        return self
+
+    def table(self, position: int, before: FloatArray, after: FloatArray) -> FloatArray:
+        return np.asarray(self.fitted.table(position, before, after))
+
+    def finish(self, total: float) -> float:
+        return float(self.fitted.finish(total))
+
+
+class SharedSampler:
+    """A fitted sampler that is not fitted again."""
+
+    def __init__(self, fitted: Sampler) -> None:
+        self.fitted = fitted
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def fit(self, X: FloatArray, schema: Schema) -> Self:
+        return self
+
+    def sample(self, row: FloatArray, n: int, rng: np.random.Generator) -> Draws:
+        return self.fitted.sample(row, n, rng)
+
+
+@dataclass(eq=False)
+class Context:
+    """The world as a method sees it: never the true values behind the blanks."""
+
+    classifier: Any
+    schema: Schema
+    desired: Any
+    train: pd.DataFrame
+    labels: pd.Series[Any]
+    settings: Settings
+    memory: dict[Any, Any] = field(default_factory=dict)
+    """What is fitted once; contexts of one world and schema share it."""
+
+    def remember(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What ``make`` made the first time somebody asked for ``key``."""
+        if key not in self.memory:
+            self.memory[key] = make()
+        return self.memory[key]
+
+    @property
+    def codes(self) -> FloatArray:
+        """The training rows as codes."""
+        found: FloatArray = self.remember("codes", lambda: self.schema.encode(self.train, clip=True))
+        return found
+
+    @property
+    def cost(self) -> SharedCost:
+        """TLPS in base 2 with a kernel density, as published, or the 1/MAD-weighted l1."""
+        kind = self.settings.cost
+        raw = TotalLogPercentileShift(base=2, estimate="kde") if kind == "tlps" else WeightedL1()
+        found: SharedCost = self.remember(kind, lambda: SharedCost(raw.fit(self.codes, self.schema)))
+        return found
+
+    def sampler(self, spec: Any) -> SharedSampler:
+        """A fitted sampler; fitted once for each name."""
+        key = ("sampler", spec if isinstance(spec, str) else repr(spec))
+        found: SharedSampler = self.remember(key, lambda: SharedSampler(as_sampler(spec).fit(self.codes, self.schema)))
+        return found
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """The parameters that all of ARMIN's explainers share, as in the paper."""
+        s = self.settings
+        return {
+            "desired": self.desired,
+            "cost": self.cost,
+            "max_changes": s.max_changes,
+            "max_options": s.max_options,
+            "grid": "paper",
+            "time_limit": s.time_limit,
+            "n_fresh": 0,
+        }
+
+
+class Method(Protocol):
+    """A way to advise people.
+
+    Attributes
+    ----------
+    label : its name in tables
+    clocked : whether its answer depends on the clock; such answers are kept beside the results, with the times
+    """
+
+    label: str
+    clocked: bool
+
+    def fit(self, context: Context) -> Self:
+        """Learn what is needed, once for each cell."""
+        ...
+
+    def explain(self, row: pd.DataFrame) -> Outcome:
+        """Advise one person: a frame of one row, with blanks."""
+        ...

@@ -1,0 +1,92 @@
+"""``docs/reproduction.md``: every figure and table, from the stored rows and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from armin.errors import DataError
+from experiments.config import EXPERIMENTS, TITLES
+from experiments.report.sections import SECTIONS, reader
+from experiments.report.stats import statuses
+from experiments.report.tables import counts, listed, markdown, not_solved, plural
+from experiments.store import Row, read_times
+
+__all__ = ["write_report"]
+
+
+def write_report(folder: Path, docs: Path) -> Path:
+    """Write the page and its figures.
+
+    Parameters
+    ----------
+    folder : where the rows are
+    docs : where ``reproduction.md`` and ``img/paper`` go
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    read = reader(folder)
+    every = {name: read(name) for name in EXPERIMENTS}
+    if not any(every.values()):
+        raise DataError(f"There are no rows in {folder}. Make some with: python -m experiments run all.")
+    pictures = docs / "img" / "paper"
+    parts = [*_head(every, read_times(folder))]
+    for letter, section in SECTIONS.items():
+        parts.append(f"## ({letter}) {TITLES[letter]}")
+        notes = [f"{e.name}: {e.note}" for e in EXPERIMENTS.values() if e.letter == letter and e.note]
+        parts += section(read, pictures)
+        parts += ["\n".join(f"*{note}*  " for note in notes)] if notes else []
+    parts += _tail(every)
+    page = docs / "reproduction.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
+    return page
+
+
+def _head(every: dict[str, list[Row]], machine: Row) -> list[str]:
+    rows = [row for group in every.values() for row in group]
+    found = statuses(rows)
+    absent = [name for name, group in every.items() if not group]
+    solved = found.get("optimal", 0) + found.get("feasible", 0)
+    lines = [
+        "# The paper, reproduced",
+        "This page is written by `make paper` (`python -m experiments run all`, then `report`) from stored rows; "
+        "no number in it is typed in, except the paper's own. Settings: stratified 75/25 split, seed 0; the first "
+        "rejected test rows; at most 100 options per feature and 4 changes; TLPS in base 2; N = 100 completions; "
+        "ρ = 0.75. Intervals are 95 %: Wilson's for shares, normal for means.",
+        f"{plural(len(rows), 'row')}: {solved:,} with an action, {found.get('infeasible', 0):,} proved to have "
+        f"none, {found.get('unknown', 0):,} without an answer, {found.get('failed', 0):,} failed, "
+        f"{found.get('skipped', 0):,} skipped. None is dropped; all are counted at the end.",
+    ]
+    if machine:
+        jobs = plural(machine["jobs"], "process", "processes")
+        lines.append(f"Machine: {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, {jobs}.")
+    if absent:
+        lines.append(f"**No rows are stored for: {', '.join(absent)}.**")
+    return lines
+
+
+def _tail(every: dict[str, list[Row]]) -> list[str]:
+    rows = [row for group in every.values() for row in group]
+    body = [line for group in every.values() for line in counts([r for r in group if r["experiment"] in EXPERIMENTS])]
+    head = [
+        "experiment",
+        "cell",
+        "rows",
+        "action",
+        "proved: none",
+        "none found",
+        "failed",
+        "skipped",
+        "people beyond help",
+        "who",
+    ]
+    return [
+        "## Every cell, counted",
+        "*Action*: found, proved optimal or not. *Proved: none*: no allowed action works for enough completions. "
+        "*None found*: the heuristic has none, or time ran out.",
+        "Failed and skipped:\n\n" + listed(not_solved(rows), "- none"),
+        f"<details><summary>{plural(len(body), 'cell')}</summary>\n\n{markdown(head, body)}\n\n</details>",
+    ]

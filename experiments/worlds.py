@@ -1,0 +1,213 @@
+"""A world: one data set with one trained model, and the people it rejects, as in the paper."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from armin import Schema
+from armin.datasets import (
+    load_adult,
+    load_attrition,
+    load_fico,
+    load_give_me_credit,
+    load_student,
+    load_wine_quality,
+    make_loans,
+    mar,
+    mcar,
+    mnar,
+)
+from armin.errors import MissingDependencyError, ParameterError
+
+__all__ = ["DATASETS", "MODELS", "Data", "People", "World", "add_dataset", "make_people", "make_world"]
+
+MOST_ROWS = 10_000
+"""Training rows from which costs and samplers learn; the model itself learns from all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows and labels; ``undesired`` is the label of the people who ask for recourse."""
+
+    X: pd.DataFrame
+    y: pd.Series[Any]
+    schema: Schema
+    desired: Any
+    undesired: Any
+    encoder: Any
+    fit_all: bool = True
+    """Whether the bounds are stretched to all rows; if not, to the people explained only."""
+    person: dict[str, Any] | None = None
+    """The one person to explain, where it is not the first test rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A trained model, and what is needed to explain the people it rejects."""
+
+    dataset: str
+    model: str
+    classifier: Any
+    schema: Schema
+    fit_all: bool
+    desired: Any
+    train: pd.DataFrame
+    labels: pd.Series[Any]
+    test: pd.DataFrame
+    rejected: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Rejected people with blanks, and who they are; ``complete`` is None where nobody knows."""
+
+    world: World
+    schema: Schema
+    masked: pd.DataFrame
+    complete: pd.DataFrame | None
+
+
+def _paper(load: Callable[..., Any], *, fit_all: bool = True) -> Callable[[], Data]:
+    def get() -> Data:
+        data = load(form="paper")
+        return Data(data.X, data.y, data.schema, 0, 1, data.encoder, fit_all)
+
+    return get
+
+
+def _raw(load: Callable[[], Any]) -> Callable[[], Data]:
+    def get() -> Data:
+        data = load()
+        undesired = next(label for label in data.y.unique() if label != data.desired)
+        numbers = [f.name for f in data.schema if f.is_number]
+        groups = [f.name for f in data.schema if not f.is_number]
+        steps = [(make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers)]
+        if groups:
+            one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+            steps.append((make_pipeline(SimpleImputer(strategy="most_frequent"), one_hot), groups))
+        return Data(data.X, data.y, data.schema, data.desired, undesired, make_column_transformer(*steps))
+
+    return get
+
+
+def _loans() -> Data:
+    loans = make_loans()
+    schema = loans.schema.update(immutable=["Education", "Purpose"])
+    encoder = loans.classifier[0]
+    return Data(loans.X, loans.y, schema, "approved", "rejected", encoder, person=loans.person)
+
+
+DATASETS: dict[str, Callable[[], Data]] = {
+    "FICO": _paper(load_fico),
+    "Attrition": _paper(load_attrition),
+    "WineQuality": _paper(load_wine_quality),
+    "Student": _paper(load_student),
+    "GiveMeCredit": _paper(load_give_me_credit, fit_all=False),
+    "FICO-raw": _raw(load_fico),
+    "GiveMeCredit-raw": _raw(load_give_me_credit),
+    "Adult": _raw(load_adult),
+    "Loans": _loans,
+}
+
+
+def _xgboost() -> Any:
+    try:
+        from xgboost import XGBClassifier
+    except ImportError:
+        raise MissingDependencyError(
+            "This experiment needs XGBoost. Install it with: pip install 'armin[xgboost]'."
+        ) from None
+    return XGBClassifier(n_estimators=50, max_leaves=8, tree_method="hist", n_jobs=1)
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "LR": lambda: LogisticRegression(solver="liblinear", C=1.0),
+    "MLP": lambda: MLPClassifier((30,), max_iter=500, random_state=0),
+    "RF": lambda: RandomForestClassifier(50, max_leaf_nodes=8, class_weight="balanced", random_state=0),
+    "XGBoost": _xgboost,
+}
+
+
+def add_dataset(name: str, get: Callable[[], Data]) -> None:
+    """Make a data set known by name."""
+    DATASETS[name] = get
+
+
+@lru_cache(maxsize=2)
+def _data(name: str) -> Data:
+    if name not in DATASETS:
+        raise ParameterError(f"There is no data set {name!r}. The data sets are: {', '.join(DATASETS)}.")
+    return DATASETS[name]()
+
+
+@lru_cache(maxsize=2)
+def make_world(dataset: str, model: str) -> World:
+    """Split 75/25, stratified, seed 0; train; find the test rows that are predicted undesired."""
+    if model not in MODELS:
+        raise ParameterError(f"There is no model {model!r}. The models are: {', '.join(MODELS)}.")
+    data = _data(dataset)
+    train, test, y_train, _ = train_test_split(data.X, data.y, test_size=0.25, stratify=data.y, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's number of iterations, reached or not
+        warnings.simplefilter("ignore", FutureWarning)
+        classifier = make_pipeline(data.encoder, MODELS[model]()).fit(train, y_train)
+    if data.person is not None:
+        test = pd.DataFrame([data.person]).astype(data.X.dtypes.to_dict())
+    rejected = np.asarray(classifier.predict(test) == data.undesired)
+    schema = data.schema.widened(data.X) if data.fit_all else data.schema
+    return World(
+        dataset, model, classifier, schema, data.fit_all, data.desired, train, y_train, test, rejected
+    )  # fmt: skip
+
+
+def make_people(world: World, blanks: str, missing: int, count: int) -> People:
+    """The first ``count`` rejected people, with blanks of a kind."""
+    test, rejected = world.test, world.rejected
+    how, _, column = blanks.partition(":")
+    if how == "real":
+        rows = test[rejected & test.isna().any(axis=1).to_numpy() & ~test.isna().all(axis=1).to_numpy()].head(count)
+        return People(world, world.schema, rows, None)
+    if how in ("mar", "mnar"):
+        made = mar(test, "MonthlyIncome", driver="age") if how == "mar" else mnar(test, "MonthlyIncome")
+        chosen = rejected & made.mask["MonthlyIncome"].to_numpy()
+        complete, masked = test[chosen].head(count), made.X[chosen].head(count)
+    elif how == "mcar":
+        complete = test[rejected].head(count)
+        masked = mcar(complete, missing, random_state=0).X
+    elif how == "column":
+        complete = test[rejected].head(count)
+        masked = mcar(complete, 1, columns=[column]).X
+    else:
+        raise ParameterError(f"Blanks are made by mcar, mar, mnar, column:NAME or real. Got {blanks!r} instead.")
+    # bounds that were trimmed to quantiles are stretched just enough to hold the people themselves; always to the
+    # first hundred of them, so that the number of people asked for does not change the options
+    holding = test[rejected] if world.fit_all else _first(world, how)
+    schema = world.schema if world.fit_all else world.schema.widened(holding)
+    return People(world, schema, masked, complete)
+
+
+def _first(world: World, how: str, count: int = 100) -> pd.DataFrame:
+    """The people that a mechanism can choose from, the first hundred of each."""
+    test, rejected = world.test, world.rejected
+    parts = [
+        test[rejected & mar(test, "MonthlyIncome", driver="age").mask["MonthlyIncome"].to_numpy()].head(count),
+        test[rejected & mnar(test, "MonthlyIncome").mask["MonthlyIncome"].to_numpy()].head(count),
+    ]
+    return pd.concat(parts) if how in ("mar", "mnar") else test[rejected].head(count)

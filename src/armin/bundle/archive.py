@@ -1,0 +1,195 @@
+"""A zip file that is checked before anything in it is believed.
+
+The checksums find damage and careless edits; they are no signature. What a hostile file could do is limited by the
+readers of the single parts, which never run code unless the user says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import zipfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armin.errors import DataError
+
+__all__ = ["FORMAT", "MOST_BYTES", "read_archive", "read_stored", "write_archive", "write_stored"]
+
+FORMAT = 1
+"""Version of the bundle's format that this release writes, and the newest that it reads."""
+
+MOST_BYTES = 2**31
+"""A bundle may not unpack to more than this."""
+
+MANIFEST = "manifest.json"
+PARTS = (
+    "schema.toml", "settings.json", "like.json", "model.skops", "model.pickle", "learned.json", "learned.npz",
+    "learned.pickle", "people.json",
+)  # fmt: skip
+_MOST_MANIFEST = 2**22
+_DAWN = (1980, 1, 1, 0, 0, 0)
+
+
+def write_stored(entries: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
+    """A zip file in memory; the same entries give the same bytes.
+
+    >>> write_stored({"a.txt": b"hello"}) == write_stored({"a.txt": b"hello"})
+    True
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in entries.items():
+            info = zipfile.ZipInfo(name, _DAWN)
+            info.compress_type = compression
+            info.create_system = 3  # the same bytes on every system
+            info.external_attr = 0o600 << 16
+            archive.writestr(info, content)
+    return buffer.getvalue()
+
+
+def read_stored(data: bytes, what: str) -> dict[str, bytes]:
+    """The entries of a zip file inside the bundle, which must not be compressed once more.
+
+    Arrays (``*.npy``) are only let through if they hold as many bytes as they claim.
+
+    >>> read_stored(write_stored({"a.txt": b"hello"}), "x")
+    {'a.txt': b'hello'}
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = archive.infolist()
+            if any(i.compress_type != zipfile.ZIP_STORED for i in infos) or sum(i.file_size for i in infos) > len(data):
+                raise DataError(f"{what} claims to be larger than it is. Get the bundle again from its source.")
+            if len({i.filename for i in infos}) != len(infos):
+                raise DataError(f"{what} names an entry twice. Get the bundle again from its source.")
+            entries = {i.filename: archive.read(i) for i in infos}
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{what} cannot be read ({error}). Get the bundle again from its source.") from None
+    for name, content in entries.items():
+        if name.endswith(".npy"):
+            _check_array(content, what)
+    return entries
+
+
+def _check_array(content: bytes, what: str) -> None:
+    """Refuse an array whose header asks for more memory than there is data."""
+    stream = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(stream)
+        reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = reader(stream)
+    except Exception as error:  # the header is a literal that somebody else wrote
+        raise DataError(f"{what} holds an array that cannot be read ({type(error).__name__}).") from None
+    size = dtype.itemsize
+    for n in shape:
+        size *= int(n)
+    if dtype.hasobject or size != len(content) - stream.tell():
+        raise DataError(f"{what} holds an array that is not what it claims. Get the bundle again from its source.")
+
+
+def write_archive(path: Path, manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+    """Write a bundle: all of it or nothing."""
+    manifest = manifest | {
+        "parts": {name: {"bytes": len(part), "sha256": _digest(part)} for name, part in parts.items()}
+    }
+    text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False)
+    data = write_stored({MANIFEST: text.encode()} | parts, zipfile.ZIP_DEFLATED)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        raise DataError(f"The bundle {str(path)!r} cannot be written: {error.strerror}.") from None
+
+
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The manifest and the parts of a bundle, as bytes that are what the manifest says; nothing is interpreted."""
+    shown = repr(str(path))
+    if not path.is_file():
+        raise DataError(f"There is no bundle {shown}. Make one with 'armin pack' or armin.bundle.save_bundle.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = _listed(archive, shown)
+            if MANIFEST not in infos or infos[MANIFEST].file_size > _MOST_MANIFEST:
+                raise DataError(f"{shown} is a zip file, but no ARMIN bundle: it has no proper {MANIFEST}.")
+            manifest = _manifest(archive.read(infos[MANIFEST]), shown)
+            _check_names(infos, manifest, shown)
+            parts = {name: archive.read(info) for name, info in infos.items() if name != MANIFEST}
+    except DataError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
+        raise DataError(f"{shown} is no ARMIN bundle, or is damaged ({error}). Get it again from its source.") from None
+    for name, part in parts.items():
+        if _digest(part) != manifest["parts"][name]["sha256"]:
+            raise DataError(
+                f"The part {name!r} of {shown} is not the one that was packed: its checksum differs. "
+                "Get the bundle again from its source."
+            )
+    return manifest, parts
+
+
+def _listed(archive: zipfile.ZipFile, shown: str) -> dict[str, zipfile.ZipInfo]:
+    infos = archive.infolist()
+    if len(infos) > len(PARTS) + 1:
+        raise DataError(f"{shown} is no ARMIN bundle: it holds {len(infos)} files. At most {len(PARTS) + 1} are known.")
+    total = sum(info.file_size for info in infos)
+    if total > MOST_BYTES:
+        raise DataError(f"{shown} would unpack to {total:,} bytes. A bundle may have at most {MOST_BYTES:,}.")
+    for info in infos:
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
+            raise DataError(
+                f"{shown} is no ARMIN bundle: {info.filename!r} is encrypted or compressed in a strange way."
+            )
+    if len({info.filename for info in infos}) != len(infos):
+        raise DataError(f"{shown} names a part twice. Get it again from its source.")
+    return {info.filename: info for info in infos}
+
+
+def _manifest(data: bytes, shown: str) -> dict[str, Any]:
+    try:
+        manifest = json.loads(data)
+    except (ValueError, RecursionError):
+        manifest = None
+    version = re.fullmatch(
+        r"armin\.bundle/(\d{1,6})", str(manifest.get("format")) if isinstance(manifest, dict) else ""
+    )
+    if not isinstance(manifest, dict) or version is None:
+        raise DataError(f"{shown} is no ARMIN bundle: its {MANIFEST} does not say so.")
+    if int(version[1]) > FORMAT:
+        raise DataError(
+            f"{shown} was packed by a newer ARMIN ({manifest.get('armin', 'unknown')}, format {version[1]}). "
+            f"This one reads up to format {FORMAT}: update ARMIN, or pack it again with this version."
+        )
+    return manifest
+
+
+def _check_names(infos: dict[str, zipfile.ZipInfo], manifest: dict[str, Any], shown: str) -> None:
+    listed = manifest.get("parts")
+    if not isinstance(listed, dict) or not all(
+        isinstance(entry, dict) and "sha256" in entry for entry in listed.values()
+    ):
+        raise DataError(f"{shown} is no ARMIN bundle: its {MANIFEST} does not list the parts.")
+    for name in infos:
+        if name != MANIFEST and (name not in PARTS or name not in listed):
+            raise DataError(
+                f"{shown} holds {name[:80]!r}, which does not belong into a bundle. Get it from its source."
+            )
+    missing = [name for name in listed if name not in infos]
+    if missing:
+        raise DataError(f"{shown} lacks its part {missing[0][:80]!r}. Get it again from its source.")
+
+
+def _digest(part: bytes) -> str:
+    return hashlib.sha256(part).hexdigest()

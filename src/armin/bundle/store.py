@@ -1,0 +1,272 @@
+"""One file with all that is needed to explain: written, looked at, and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armin.bundle.archive import read_archive, read_stored, write_archive, write_stored
+from armin.bundle.kept import slim, what_is_kept
+from armin.bundle.like import describe_types, frame_of_types
+from armin.bundle.manifest import NATIVE, OBJECT, describe, settings_of
+from armin.bundle.model import dump_model, dump_pickle, load_model, load_pickle, unknown_types
+from armin.bundle.plain import Reader, Writer
+from armin.errors import ArminError, DataError, ModelError, ParameterError
+from armin.explainer import ARMIN, ImputationAR, RobustAR
+from armin.explainer.base import Explainer
+from armin.impute import NativeMissing
+from armin.impute.legal import uniform
+from armin.schema import Schema
+
+__all__ = ["Bundle", "inspect_bundle", "load_bundle", "save_bundle"]
+
+METHODS: dict[str, type[Explainer]] = {"ARMIN": ARMIN, "RobustAR": RobustAR, "ImputationAR": ImputationAR}
+BOUND = ("decision_", "oracle_", "read_", "n_features_in_", "feature_names_in_")
+"""What an explainer makes from its classifier, and needs not be stored."""
+
+PROBES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A loaded bundle.
+
+    Attributes
+    ----------
+    explainer : fitted, ready to explain
+    manifest : what the bundle says about itself; see ``docs/bundle.md``
+    people : prepared applicants, each with "name", "story" and "row"
+    """
+
+    explainer: Explainer
+    manifest: dict[str, Any]
+    people: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What the bundle is about, for people."""
+        return str(self.manifest.get("title", ""))
+
+    @property
+    def schema(self) -> Schema:
+        """The schema."""
+        found: Schema = self.explainer.schema
+        return found
+
+
+def save_bundle(
+    path: str | Path,
+    explainer: Explainer,
+    *,
+    title: str | None = None,
+    people: Sequence[Mapping[str, Any]] | None = None,
+    created: datetime | None = None,
+    trust: bool = False,
+) -> Path:
+    """Write a fitted explainer into one file that is safe to load.
+
+    Parameters
+    ----------
+    path : the file; ``.armin`` is the usual ending
+    explainer : fitted
+    title : what it is about, shown to people
+    people : prepared applicants: mappings with "name", "row" and, if wanted, "story"
+    created : the date that the bundle states; now if left out. With the same date, the same explainer gives the
+        same bytes
+    trust : store what cannot be stored safely all the same; such a bundle is only loaded with ``trust=True``
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from armin.datasets import make_loans
+    >>> loans = make_loans()
+    >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = save_bundle(Path(folder) / "loans.armin", explainer, title="Loans")
+    ...     bundle = load_bundle(file)
+    >>> bundle.title, bundle.explainer.explain(loans.applicant).outcome
+    ('Loans', 'plan')
+    """
+    if METHODS.get(type(explainer).__name__) is not type(explainer):
+        raise ParameterError(f"A bundle holds ARMIN, RobustAR or ImputationAR. Got {type(explainer).__name__} instead.")
+    explainer._check_fitted()
+    chosen = [_person(explainer, i, person) for i, person in enumerate(people or (), start=1)]
+    parts, needs = _parts(explainer, trust=trust)
+    if chosen:
+        parts["people.json"] = Writer(explainer.schema).json(chosen).encode()
+    manifest = describe(explainer, title, created) | {
+        "kept": what_is_kept(_fitted(explainer))
+        + (["Prepared applicants, complete with their values."] if chosen else []),
+        "people": len(chosen),
+        "trust": needs,
+    }
+    write_archive(Path(path), manifest, parts)
+    return Path(path)
+
+
+def load_bundle(path: str | Path, *, trust: bool = False) -> Bundle:
+    """Load a bundle.
+
+    Parameters
+    ----------
+    path : the file
+    trust : whether to load types that are not known to be harmless, and pickles, which run the code they hold; say
+        so only for a file from somebody you trust
+
+    Returns
+    -------
+    Bundle
+    """
+    manifest, parts = read_archive(Path(path))
+    method = METHODS.get(str(manifest.get("method")))
+    missing = [name for name in ("schema.toml", "settings.json", "like.json") if name not in parts]
+    if method is None or missing or ("model.skops" in parts) == ("model.pickle" in parts):
+        raise DataError(f"{str(path)!r} is incomplete. Get it again from its source.")
+    try:
+        schema = Schema.from_toml(parts["schema.toml"].decode() + "\n")
+        reader = Reader(schema, read_stored(parts["learned.npz"], "learned.npz") if "learned.npz" in parts else {})
+        learned = _learned(parts, reader, trust=trust)
+        model = _model(parts, trust=trust)
+        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned)
+        explainer._bind(frame_of_types(reader.read(parts["like.json"])))
+        people = reader.read(parts["people.json"]) if "people.json" in parts else []
+        chosen = tuple(_person(explainer, i, person) for i, person in enumerate(people, start=1))
+    except ArminError:
+        raise
+    except Exception as error:  # a part that is well-formed but makes no sense
+        raise DataError(
+            f"{str(path)!r} cannot be loaded ({type(error).__name__}). It is damaged, or was made with other versions "
+            "of the libraries; 'armin inspect' shows which."
+        ) from None
+    return Bundle(explainer, manifest, chosen)
+
+
+def inspect_bundle(path: str | Path) -> dict[str, Any]:
+    """What a bundle says about itself, with checksums verified; no model is loaded and no code is run.
+
+    Parameters
+    ----------
+    path : the file
+
+    Returns
+    -------
+    dict
+        The manifest, with "bytes" (size of the file) and "trust" as found in the file rather than as claimed.
+    """
+    manifest, parts = read_archive(Path(path))
+    needs = [name for name in parts if name.endswith(".pickle")]
+    if "model.skops" in parts:
+        needs += unknown_types(parts["model.skops"])
+    return manifest | {"trust": needs, "bytes": Path(path).stat().st_size}
+
+
+def _parts(explainer: Explainer, *, trust: bool) -> tuple[dict[str, bytes], list[str]]:
+    """The parts, and what in them needs trust."""
+    writer = Writer(explainer.schema)
+    parts = {
+        "schema.toml": explainer.schema.to_toml().encode(),
+        "settings.json": writer.json(settings_of(explainer)).encode(),
+        "like.json": writer.json(describe_types(explainer.decision_.like)).encode(),
+    }
+    if Schema.from_toml(parts["schema.toml"].decode()) != explainer.schema:
+        raise ModelError("The schema does not survive being written as TOML. Are its categories texts and numbers?")
+    needs: list[str] = []
+    learned = {name: slim(value) for name, value in _fitted(explainer).items()}
+    try:
+        parts["learned.json"] = writer.json(learned).encode()
+        parts["learned.npz"] = write_stored(writer.arrays)
+    except ModelError:
+        if not trust:
+            raise
+        parts["learned.pickle"] = dump_pickle(learned)
+        needs.append("learned.pickle")
+    try:
+        data = dump_model(explainer.classifier)
+        unknown = unknown_types(data)
+        if unknown and not trust:
+            raise ModelError(
+                f"The classifier holds types that are not known to be harmless: {', '.join(unknown)}. Store them all "
+                "the same with trust=True; the bundle then loads with trust=True only."
+            )
+        _check_same(explainer, load_model(data, trust=trust))
+        parts["model.skops"] = data
+        needs += unknown
+    except ModelError:
+        if not trust:
+            raise
+        parts["model.pickle"] = dump_pickle(explainer.classifier)
+        needs.append("model.pickle")
+    return parts, needs
+
+
+def _fitted(explainer: Explainer) -> dict[str, Any]:
+    """What an explainer has learned, by attribute."""
+    return {name: value for name, value in vars(explainer).items() if name.endswith("_") and name not in BOUND}
+
+
+def _check_same(explainer: Explainer, model: Any) -> None:
+    """Refuse a stored model that decides other than the one at hand."""
+    rng = np.random.default_rng(0)
+    codes = np.column_stack([uniform(feature, PROBES, rng) for feature in explainer.schema])
+    table = explainer.decision_.table(codes)
+    name = "predict_proba" if hasattr(explainer.classifier, "predict_proba") else "predict"
+    before, after = (np.asarray(getattr(one, name)(table)) for one in (explainer.classifier, model))
+    if not np.array_equal(before, after):
+        raise ModelError(
+            f"{type(explainer.classifier).__name__} decides differently after it is stored with skops. "
+            "Store it as a pickle with trust=True; the bundle then loads with trust=True only."
+        )
+
+
+def _explainer(method: type[Explainer], model: Any, schema: Schema, settings: Any, learned: Any) -> Explainer:
+    if not isinstance(settings, dict) or not isinstance(learned, dict) or {"cost_", "sampler_"} - set(learned):
+        raise DataError("The bundle lacks its settings, its cost or its sampler. Get it again from its source.")
+    unknown = sorted(set(settings) - set(method._get_param_names()) | {"classifier", "schema"} & set(settings))
+    if unknown:
+        raise DataError(f"The bundle has a setting {unknown[0]!r} that this version does not know. Update ARMIN.")
+    for name in ("cost", "sampler", "imputer"):
+        if settings.get(name) == (OBJECT,):
+            settings[name] = learned[f"{name}_"]
+        elif settings.get(name) == (NATIVE,):
+            settings[name] = NativeMissing(judge=learned[f"{name}_"])
+    explainer = method(model, schema, **settings)
+    explainer._check_parameters()
+    explainer.__dict__.update(learned)
+    return explainer
+
+
+def _learned(parts: dict[str, bytes], reader: Reader, *, trust: bool) -> Any:
+    if "learned.pickle" in parts:
+        return load_pickle(parts["learned.pickle"], "What the explainer has learned", trust=trust)
+    found = reader.read(parts.get("learned.json", b"null"))
+    if isinstance(found, dict) and any(not str(k).endswith("_") or k in BOUND or str(k).startswith("_") for k in found):
+        raise DataError("The bundle has learned something that an explainer does not have. Get it from its source.")
+    return found
+
+
+def _model(parts: dict[str, bytes], *, trust: bool) -> Any:
+    if "model.pickle" in parts:
+        return load_pickle(parts["model.pickle"], "The classifier", trust=trust)
+    return load_model(parts["model.skops"], trust=trust)
+
+
+def _person(explainer: Explainer, number: int, person: Any) -> dict[str, Any]:
+    """A prepared applicant with plain values, checked against the schema."""
+    if not isinstance(person, Mapping) or not isinstance(person.get("row"), Mapping) or not person.get("name"):
+        raise ParameterError(f"Prepared applicant {number} needs a 'name' and a 'row' (a mapping of column to value).")
+    try:
+        codes = explainer.schema.encode(person["row"])[0]
+    except DataError as error:
+        raise DataError(f"Prepared applicant {number}: {error}") from None
+    row = {f.name: f.value(float(code)) for f, code in zip(explainer.schema, codes, strict=True)}
+    return {"name": str(person["name"]), "story": str(person.get("story") or ""), "row": row}

@@ -1,0 +1,169 @@
+"""Answers as lines of text, JSON, CSV or HTML, each as soon as it is there."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from armin.cli.options import Answers, Output
+from armin.errors import ParameterError
+
+if TYPE_CHECKING:
+    from armin.explainer.ask import AskOrAct
+    from armin.recourse import Failure, Recourse, RecoursePath
+
+    Answer = Recourse | RecoursePath | AskOrAct | Failure
+
+__all__ = ["Printer", "chosen", "opened"]
+
+COLUMNS = {
+    "plan": ("row", "outcome", "cost", "validity", "fresh_validity", "advice"),
+    "path": ("row", "confidence", "cost", "changes"),
+    "ask": ("row", "feature", "matters", "accepted_already", "expected_cost", "saving", "advice"),
+}
+PAGE = (
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Recourse</title>'
+    "<style>body{font-family:system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;line-height:1.45}"
+    "h2{font-size:1rem;margin:1.5rem 0 .4rem}td,th{padding:.15rem .6rem;text-align:left}"
+    ":root{color-scheme:light dark}</style></head><body>\n"
+)
+
+
+def chosen(answers: Answers) -> Output:
+    """The format that was asked for."""
+    if answers.json and answers.to not in (None, Output.JSON):
+        raise ParameterError(f"--json and --to {answers.to} contradict each other. Give one of the two.")
+    if answers.json:
+        return Output.JSON
+    suffix = "" if answers.output is None else answers.output.suffix.lower()
+    by_suffix = {
+        ".json": Output.JSON,
+        ".jsonl": Output.JSON,
+        ".csv": Output.CSV,
+        ".html": Output.HTML,
+        ".htm": Output.HTML,
+    }
+    return answers.to or by_suffix.get(suffix, Output.TABLE)
+
+
+@contextmanager
+def opened(path: Path | None) -> Iterator[IO[str]]:
+    """Standard output, or a file."""
+    if path is None:
+        yield sys.stdout
+        return
+    try:
+        stream = path.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise ParameterError(f"--output {str(path)!r} cannot be written: {error.strerror}.") from None
+    with stream:
+        yield stream
+
+
+class Printer:
+    """Writes answers one after the other.
+
+    Parameters
+    ----------
+    stream : where to
+    to : the format
+    kind : "plan", "path" or "ask": which columns CSV has
+    """
+
+    def __init__(self, stream: IO[str], to: Output, kind: str) -> None:
+        self.stream = stream
+        self.to = to
+        self.kind = kind
+        self.table = csv.writer(stream, lineterminator="\n")
+
+    def __enter__(self) -> Printer:
+        if self.to is Output.CSV:
+            self.table.writerow(COLUMNS[self.kind])
+        elif self.to is Output.HTML:
+            self.stream.write(PAGE)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.to is Output.HTML:
+            self.stream.write("</body></html>\n")
+
+    def show(self, label: object, answer: Answer) -> None:
+        """One answer."""
+        if self.to is Output.JSON:
+            data = {"row": label} | _data(answer)
+            self.stream.write(json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain) + "\n")
+        elif self.to is Output.CSV:
+            self.table.writerows([label, *cells] for cells in _lines(answer, self.kind))
+        elif self.to is Output.HTML:
+            self.stream.write(f"<section><h2>Row {escape(str(label))}</h2>{_html(answer)}</section>\n")
+        else:
+            self._print(_text(label, answer))
+        self.stream.flush()
+
+    def _print(self, text: str) -> None:
+        from rich.console import Console
+
+        # whole lines in a pipe, words kept together on a terminal
+        console = Console(file=self.stream)
+        console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def _data(answer: Answer) -> dict[str, Any]:
+    from armin.recourse import Failure, RecoursePath
+
+    if isinstance(answer, Failure):
+        return {"outcome": "failed", "error": str(answer.error)}
+    if isinstance(answer, RecoursePath):
+        return {"asked": answer.asked, "points": answer.to_list()}
+    return answer.to_dict()
+
+
+def _text(label: object, answer: Answer) -> str:
+    from armin.recourse import Failure, RecoursePath
+    from armin.report.text import path_text
+
+    if isinstance(answer, Failure):
+        return f"Row {label}: not explained. {answer.error}\n"
+    if isinstance(answer, RecoursePath):
+        steps = path_text(answer.to_list(), answer.end.value, width=20)
+        return f"Row {label}: the cheapest plan for every confidence\n\n{steps}\n"
+    return f"Row {label}: {answer}\n"
+
+
+def _html(answer: Answer) -> str:
+    from armin.recourse import Failure
+
+    if isinstance(answer, Failure):
+        return f"<p>Not explained. {escape(str(answer.error))}</p>"
+    return answer._repr_html_()
+
+
+def _lines(answer: Answer, kind: str) -> list[list[Any]]:
+    """The cells behind the row's name, for each line."""
+    from armin.recourse import Failure, Recourse, RecoursePath
+
+    if isinstance(answer, Failure):
+        last = ["failed", None, None, None] if kind == "plan" else [None] * (len(COLUMNS[kind]) - 2)
+        return [[*last, f"not explained: {answer.error}"]]
+    if isinstance(answer, RecoursePath):
+        return [[p["confidence"], p["cost"], "; ".join(p["short"])] for p in answer.to_list()]
+    if isinstance(answer, Recourse):
+        advice = " ".join(str(change) for change in answer.changes) or answer.to_dict()["headline"]
+        shares = [None if found is None else found.share for found in (answer.validity, answer.fresh)]
+        return [[answer.outcome, answer.cost, *shares, advice]]
+    asked = [
+        [q["feature"], q["matters"], q["accepted_already"], q["expected_cost"], q["saving"], q["sentence"]]
+        for q in answer.to_dict()["questions"]
+    ]
+    return asked or [[None, None, None, None, None, answer.sentence]]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else str(value)

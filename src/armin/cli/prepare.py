@@ -1,0 +1,266 @@
+"""The commands that prepare and serve: schema, pack, inspect, calibrate, serve, demo."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armin.cli.app import app, told_plainly
+from armin.cli.files import check_columns, read_table, without_label
+from armin.cli.options import Kind, Settings, Training, spread
+from armin.cli.run import on_terminal
+from armin.cli.source import build_explainer
+from armin.errors import DataError, MissingDependencyError, ParameterError
+
+if TYPE_CHECKING:
+    from armin.promise import Calibration
+
+__all__ = ["calibrate", "demo", "guess_schema", "inspect", "pack", "serve"]
+
+BundleFile = Annotated[Path, typer.Argument(metavar="BUNDLE.armin", help="A bundle from 'armin pack'.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Do load it, even if that runs the code it holds.")]
+WEB = 'The desk needs the library {name!r}. Install it with: pip install "armin[web]"'
+
+
+@app.command("schema")
+def guess_schema(
+    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Training data; '-' reads standard input.")],
+    label_column: Annotated[str | None, typer.Option(metavar="NAME", help="The column of the label, left out.")] = None,
+    format: Annotated[  # noqa: A002  the option's name
+        Kind | None, typer.Option(help="The format of TRAIN.", show_default="its suffix; csv for '-'")
+    ] = None,
+) -> None:
+    """Guess a schema from training data, to be read and corrected.
+
+    Example: armin schema train.csv --label-column decision > schema.toml
+    """
+    with told_plainly():
+        from armin import Schema
+
+        frame = without_label(read_table(train, kind=format), label_column, train)
+        typer.echo(Schema.infer(frame.infer_objects()).to_toml(), nl=False)
+
+
+@app.command()
+@spread
+def pack(
+    training: Training,
+    settings: Settings,
+    output: Annotated[Path, typer.Option(metavar="FILE.armin", help="The bundle to write.")],
+    title: Annotated[str | None, typer.Option(help="What it is about, shown to people.")] = None,
+    people: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help='Prepared applicants: [{"name", "story", "row"}, ...].')
+    ] = None,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="Store what only loads with --trust, rather than refuse.")
+    ] = False,
+) -> None:
+    """Put a model, its schema and all that explaining needs into one file.
+
+    Example: armin pack --model model.joblib --trust --train train.csv --label-column decision --schema schema.toml
+    --desired approved --title "Car loans" --output loans.armin
+    """
+    with told_plainly():
+        from armin.bundle import inspect_bundle, save_bundle
+
+        explainer = build_explainer(training, settings)
+        file = save_bundle(output, explainer, title=title, people=_prepared(people), trust=allow_pickle)
+        if sys.stdout.isatty():
+            _tell(inspect_bundle(file), str(file))
+
+
+def _prepared(file: Path | None) -> list[dict[str, Any]] | None:
+    if file is None:
+        return None
+    try:
+        people = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"--people {str(file)!r} cannot be read as JSON ({type(error).__name__}).") from None
+    if not isinstance(people, list):
+        raise DataError(f'--people {str(file)!r} must hold a list of objects with "name", "story" and "row".')
+    return people
+
+
+@app.command()
+def inspect(
+    bundle: BundleFile,
+    json_: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+) -> None:
+    """Show what is inside a bundle, and what it keeps about the training data. No model is loaded.
+
+    Example: armin inspect loans.armin
+    """
+    with told_plainly():
+        from armin.bundle import inspect_bundle
+
+        found = inspect_bundle(bundle)
+        if json_:
+            typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        else:
+            _tell(found, str(bundle))
+
+
+def _tell(found: dict[str, Any], name: str) -> None:
+    said = {
+        "Title": found.get("title", ""),
+        "File": f"{name}, {found['bytes'] / 1e6:.2f} MB, {found['format']}, packed {found.get('created', '?')}",
+        "Model": " → ".join(found.get("model", [])),
+        "Method": f"{found.get('method')}, to be {' or '.join(map(str, found.get('desired', [])))}",
+        "Columns": ", ".join(found.get("features", [])),
+        "Settings": ", ".join(f"{key}={value}" for key, value in found.get("settings", {}).items()),
+        "People": f"prepared applicants: {found.get('people', 0)}",
+        "Made with": ", ".join(f"{key} {value}" for key, value in found.get("libraries", {}).items()),
+        "Loads": f"with --trust only: {', '.join(found['trust'])}" if found["trust"] else "safely, without --trust",
+    }
+    for key, value in said.items():
+        typer.echo(f"{key + ':':<11}{value}")
+    typer.echo("What it keeps about the training data:")
+    for sentence in found.get("kept", []):
+        typer.echo(f"  - {sentence}")
+
+
+@app.command()
+def calibrate(
+    held_out: Annotated[str, typer.Argument(metavar="HELD_OUT", help="Complete rows that the model has not seen.")],
+    bundle: Annotated[Path, typer.Option(metavar="FILE.armin", help="A bundle from 'armin pack'.")],
+    output: Annotated[Path, typer.Option(metavar="FILE.armin", help="The bundle with the promise.")],
+    promise: Annotated[float, typer.Option(metavar="SHARE", help="The share of plans that must work.")] = 0.9,
+    assurance: Annotated[float, typer.Option(metavar="SHARE", help="How sure the promise must be.")] = 0.9,
+    blank: Annotated[
+        list[str] | None, typer.Option(metavar="NAME[,NAME]", help="Columns that are blank together; may be repeated.")
+    ] = None,
+    people: Annotated[int | None, typer.Option(help="Test on at most so many people.", show_default="200")] = None,
+    label_column: Annotated[str | None, typer.Option(metavar="NAME", help="The column of the label, left out.")] = None,
+    forget_people: Annotated[
+        bool, typer.Option("--forget-people", help="Do not keep the held-out rows; other blanks then get no answer.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="People at once; -1 for all cores.")] = 1,
+    trust: Trust = False,
+) -> None:
+    """Find the confidence that keeps a promise, by testing on real people, and put it into a bundle.
+
+    Exit codes: 0 the promise can be kept for all blanks that were named; 1 it cannot; 2 bad usage or bad input.
+
+    Example: armin calibrate held-out.csv --bundle loans.armin --promise 0.9 --blank Income --output promised.armin
+    """
+    with told_plainly():
+        from armin import ARMIN
+        from armin.bundle import load_bundle, save_bundle
+
+        loaded = load_bundle(bundle, trust=trust)
+        explainer = loaded.explainer
+        if not isinstance(explainer, ARMIN):
+            raise ParameterError(f"Only ARMIN makes promises. The bundle holds {type(explainer).__name__}.")
+        explainer.promise, explainer.assurance = promise, assurance
+        explainer.n_people = explainer.n_people if people is None else people
+        explainer._check_parameters()
+        frame = read_table(held_out, explainer.schema)
+        if label_column is not None:
+            frame = without_label(frame, label_column, held_out)
+        check_columns(frame, explainer.schema, held_out, "If it holds the label, add --label-column")
+        if not blank:
+            raise ParameterError("Say what people leave blank: --blank NAME, or --blank NAME,NAME for several at once.")
+        found = []
+        for i, names in enumerate(blank):
+            hidden = [name.strip() for name in names.split(",")]
+            first = frame if i == 0 else None  # a new frame would forget what was found
+            test = explainer.calibrate(first, blanks=hidden, n_jobs=jobs, progress=on_terminal())
+            found.append(test)
+            typer.echo(f"{', '.join(hidden)}: {_outcome(test)}")
+        if forget_people:
+            del explainer.people_
+        save_bundle(output, explainer, title=loaded.title, people=loaded.people, trust=trust)
+        raise typer.Exit(0 if all(test.kept for test in found) else 1)
+
+
+def _outcome(test: Calibration) -> str:
+    level = f"confidence {test.used_level:.0%}. " if test.kept else "the promise cannot be kept. "
+    return level + test.sentence
+
+
+@app.command()
+def serve(
+    bundle: BundleFile,
+    host: Annotated[str, typer.Option(help="Where to listen; others than this machine need a key.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Where to listen.")] = 8000,
+    workers: Annotated[int, typer.Option(help="How many processes.")] = 1,
+    api_key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the key that callers must send.")
+    ] = None,
+    trust: Trust = False,
+) -> None:
+    """Serve the desk: a page for people and an HTTP API for programs.
+
+    Example: armin serve loans.armin
+    """
+    with told_plainly():
+        try:
+            from armin.desk.serve import serve as serve_desk
+        except ModuleNotFoundError as error:
+            raise MissingDependencyError(WEB.format(name=error.name)) from None
+        key = _key(api_key_file)
+        if on_terminal():
+            typer.echo(f"The desk: http://{host}:{port}/ (stop it with Ctrl-C)", err=True)
+        serve_desk(bundle, host=host, port=port, workers=workers, api_key=key, trust=trust)
+
+
+def _key(file: Path | None) -> str:
+    if file is None:
+        return ""
+    try:
+        key = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeError) as error:
+        raise DataError(f"--api-key-file {str(file)!r} cannot be read ({type(error).__name__}).") from None
+    if not key:
+        raise DataError(f"--api-key-file {str(file)!r} is empty. Put the key into its first line.")
+    return key
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the picture.")] = Path("out"),
+    web: Annotated[bool, typer.Option("--web", help="Open the desk on built-in data instead.")] = False,
+    port: Annotated[int, typer.Option(help="Where the desk listens.")] = 8000,
+    browser: Annotated[bool, typer.Option(help="Whether to open the desk in a browser.")] = True,
+) -> None:
+    """Tell the story of a person who does not tell the income. Takes a few seconds.
+
+    Example: armin demo --web
+    """
+    with told_plainly():
+        if web:
+            try:
+                from armin.desk.demo import run_demo
+            except ModuleNotFoundError as error:
+                raise MissingDependencyError(WEB.format(name=error.name)) from None
+            run_demo(port=port, open_browser=browser)
+            return
+        _tell_story(out)
+
+
+def _tell_story(out: Path) -> None:
+    from rich.console import Console
+
+    from armin.demo import draw_story, make_story, tell_story
+
+    story = make_story()
+    tell_story(story, Console())
+    try:
+        picture = f"Picture: {_from_here(draw_story(story, out))}"
+    except MissingDependencyError as error:
+        picture = f"No picture: {error}"
+    except OSError as error:
+        raise ParameterError(f"--out {str(out)!r} cannot be written to: {error.strerror}.") from None
+    typer.echo(f" {picture}")
+    typer.echo(" Now with your own model: armin explain --help")
+    typer.echo(" The desk for people who do not program: armin demo --web")
+
+
+def _from_here(file: Path) -> Path:
+    """The file, relative to the working directory where it is inside."""
+    whole = file.resolve()
+    return whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else file

@@ -1,0 +1,111 @@
+"""From the files that a command names to an explainer and its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from armin.cli.files import check_columns, match_label, read_estimator, read_schema, read_table, shown, without_label
+from armin.cli.options import Method, People, Settings, Source, Training
+from armin.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from armin.explainer.base import Explainer
+    from armin.schema import Schema
+
+__all__ = ["build_explainer", "open_explainer", "read_people"]
+
+NAMES = {"samples": "n_samples", "seed": "random_state"}
+"""Options whose parameter is called otherwise."""
+
+ONLY_FOR = {"confidence": ("ARMIN",), "samples": ("ARMIN", "RobustAR")}
+"""Settings that not every method has."""
+
+FREE = ("confidence", "samples", "max_changes", "time_limit", "seed")
+"""Settings that a bundle leaves open; the others are part of what was learned."""
+
+NEEDED = ("model", "train", "schema", "desired")
+
+
+def open_explainer(source: Source, settings: Settings) -> Explainer:
+    """The explainer, from a bundle or from scratch."""
+    if source.bundle is None:
+        return build_explainer(source, settings)
+    from armin.bundle import load_bundle
+
+    twice = [name for name in NEEDED if getattr(source, name)]
+    if twice:
+        raise ParameterError(f"--bundle holds what --{twice[0]} says. Give one of the two.")
+    explainer = load_bundle(source.bundle, trust=source.trust).explainer
+    return _changed(explainer, settings.given())
+
+
+def build_explainer(training: Training, settings: Settings) -> Explainer:
+    """The explainer, made and fitted."""
+    import armin
+
+    given = settings.given()
+    method = str(given.pop("method", Method.ARMIN))
+    _check_settings(method, given)
+    missing = [name for name in NEEDED if not getattr(training, name)]
+    if training.model is None or training.train is None or training.schema is None or not training.desired:
+        either = "Name a bundle with --bundle, or all of" if isinstance(training, Source) else "Name all of"
+        raise ParameterError(f"{either} --model, --train, --schema and --desired. Missing: --{', --'.join(missing)}.")
+    estimator = read_estimator(training.model, trust=training.trust)
+    schema = read_schema(training.schema)
+    labels = [match_label(estimator, text) for text in training.desired]
+    named = {NAMES.get(name, name): value for name, value in given.items()}
+    explainer: Explainer = getattr(armin, method)(estimator, schema, desired=labels, **named)
+    where = str(training.train)
+    frame = without_label(read_table(where, schema), training.label_column, where)
+    check_columns(frame, schema, where, "If it holds the label, add --label-column")
+    return explainer.fit(frame)
+
+
+def _changed(explainer: Explainer, given: dict[str, Any]) -> Explainer:
+    """A loaded explainer with what may be said anew."""
+    method = type(explainer).__name__
+    if given.pop("method", method) != method:
+        raise ParameterError(f"--method is fixed in the bundle: {method}. Pack another one for another method.")
+    _check_settings(method, given)
+    for name, value in given.items():
+        if name not in FREE:
+            raise ParameterError(f"--{name} is fixed in the bundle, as it was learned with it. Pack another one.")
+        setattr(explainer, NAMES.get(name, name), value)
+        if name == "confidence" and getattr(explainer, "promise", None) is not None:
+            explainer.promise = None  # who asks for a confidence does not ask for the promise
+    explainer._check_parameters()
+    return explainer
+
+
+def _check_settings(method: str, given: dict[str, Any]) -> None:
+    for name, methods in ONLY_FOR.items():
+        if name in given and method not in methods:
+            raise ParameterError(f"--{name} does not apply to {method}, only to {' and '.join(methods)}.")
+
+
+def read_people(people: People, schema: Schema, label_column: str | None = None) -> pd.DataFrame:
+    """The rows to explain, named by the id column, or by their number from 1."""
+    for name in people.locked or ():
+        schema.position(name)
+    frame = read_table(people.rows, schema, text=people.id_column, kind=people.format)
+    if label_column is not None and label_column in frame.columns:
+        frame = frame.drop(columns=label_column)
+    if people.id_column is None:
+        frame.index += 1
+    elif people.id_column in frame.columns:
+        frame = frame.set_index(people.id_column)
+    else:
+        raise DataError(f"{shown(people.rows)} has no column {people.id_column!r}, the --id-column.")
+    check_columns(frame, schema, people.rows, "If it names the person, add --id-column")
+    return schema.frame(frame)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, or say plainly why not."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ParameterError(f"--output {str(path)!r} cannot be written: {error.strerror}.") from None

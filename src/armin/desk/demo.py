@@ -1,0 +1,98 @@
+"""The desk on the built-in loan book, with three people who might walk in."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from armin.datasets import Loans, make_loans
+from armin.explainer import ARMIN
+
+__all__ = ["demo_people", "run_demo", "save_demo_bundle"]
+
+
+def demo_people(loans: Loans) -> tuple[dict[str, Any], ...]:
+    """Three prepared applicants: one blank, two blanks, and somebody who is accepted already.
+
+    >>> [person["name"] for person in demo_people(make_loans())]
+    ['Alex', 'Bo', 'Charlie']
+    """
+    return (
+        {
+            "name": "Alex",
+            "story": "Wants a new car and has two loans already. Does not tell the income: that is nobody's business.",
+            "row": loans.applicant,
+        },
+        {
+            "name": "Bo",
+            "story": "Wants to start a business and has two loans. Tells neither the income nor the education.",
+            "row": {"Age": 27, "Income": None, "Purpose": "Business", "Education": None, "ExistingLoans": 2},
+        },
+        {
+            "name": "Charlie",
+            "story": "Wants to repair the house, earns well and has no loan. Tells everything.",
+            "row": {"Age": 51, "Income": 84_000, "Purpose": "Repairs", "Education": "Masters", "ExistingLoans": 0},
+        },
+    )
+
+
+def save_demo_bundle(folder: str | Path, *, forest: bool = False) -> Path:
+    """Write the demo's bundle.
+
+    Parameters
+    ----------
+    folder : where to
+    forest : whether the model is a forest of 100 trees instead of a logistic regression
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_demo_bundle(folder).name
+    'loans.armin'
+    """
+    from armin.bundle import save_bundle
+
+    loans = make_loans()
+    classifier = _forest(loans) if forest else loans.classifier
+    explainer = ARMIN(classifier, loans.schema, desired="approved").fit(loans.X)
+    path = Path(folder) / ("forest.armin" if forest else "loans.armin")
+    save_bundle(path, explainer, title="Loan applications (made up)", people=demo_people(loans))
+    return path
+
+
+def _forest(loans: Loans) -> Any:
+    from sklearn.base import clone
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+
+    encoder = clone(loans.classifier[0])
+    return make_pipeline(encoder, RandomForestClassifier(100, max_depth=6, random_state=0)).fit(loans.X, loans.y)
+
+
+def run_demo(port: int = 8000, open_browser: bool = True) -> None:
+    """Make the demo's bundle and serve it on this machine until interrupted.
+
+    Parameters
+    ----------
+    port : where to listen
+    open_browser : whether to open the page
+    """
+    from armin.desk.serve import serve
+
+    address = f"http://127.0.0.1:{port}/"
+
+    def ready() -> None:
+        sys.stderr.write(f"The desk is at {address} - stop it with Ctrl+C.\n")
+        if open_browser:
+            webbrowser.open(address)
+
+    with tempfile.TemporaryDirectory(prefix="armin-demo-") as folder:
+        serve(save_demo_bundle(folder), port=port, ready=ready)

@@ -1,0 +1,154 @@
+"""The desk's door: who may come in, what is written down (nothing personal), and what every answer carries."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import secrets
+import time
+import traceback
+from collections.abc import Collection
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from armin.desk.asking import too_large
+from armin.desk.metrics import Metrics
+from armin.desk.problems import ProblemError, problem_response
+from armin.desk.settings import DeskSettings
+
+__all__ = ["PAGE_POLICY", "Guard"]
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": PAGE_POLICY,
+}
+METHODS = frozenset(("GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"))
+log = logging.getLogger("armin.desk")
+
+
+class Guard:
+    """Wraps the application: checks before it, headers and counting after it, and no stack trace to anybody.
+
+    Parameters
+    ----------
+    app : the application inside
+    settings : key, hosts and size limit
+    metrics : where requests are counted
+    routes : the paths that are known; any other path is counted and logged as "other", since it could hold anything
+    open_routes : paths that need no key: health, and the page, which holds no data
+
+    Examples
+    --------
+    >>> async def app(scope, receive, send):
+    ...     raise ValueError("a secret")
+    >>> from starlette.testclient import TestClient
+    >>> guard = Guard(app, DeskSettings(), Metrics(), routes=(), open_routes=())
+    >>> answer = TestClient(guard, base_url="http://localhost").get("/")
+    >>> answer.status_code, "secret" in answer.text
+    (500, False)
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: DeskSettings,
+        metrics: Metrics,
+        *,
+        routes: Collection[str],
+        open_routes: Collection[str],
+    ) -> None:
+        self.app = app
+        self.settings = settings
+        self.metrics = metrics
+        self.routes = frozenset(routes)
+        self.open_routes = frozenset(open_routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        start = time.perf_counter()
+        status = 0
+
+        async def guarded_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            self._check(scope)
+            await self.app(scope, receive, guarded_send)
+        except ProblemError as problem:
+            await problem_response(problem)(scope, receive, guarded_send)
+        except Exception as error:
+            number = secrets.token_hex(4)
+            log.error("error %s: %s", number, _where(error))
+            if not status:
+                text = (
+                    f"An error that we did not foresee. Nothing was stored. Its number is {number}; please report it."
+                )
+                await problem_response(ProblemError(500, text))(scope, receive, guarded_send)
+        finally:
+            seconds = time.perf_counter() - start
+            method = scope["method"] if scope["method"] in METHODS else "OTHER"
+            route = scope["path"] if scope["path"] in self.routes else "other"
+            self.metrics.count(method, route, status, seconds)
+            log.info("%s %s %d %.0f ms", method, route, status, 1000 * seconds)
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        hosts = self.settings.hosts
+        if "*" not in hosts and _name(headers.get("host", "")) not in hosts:
+            # a page of somebody else's, under a name that points to this machine
+            raise ProblemError(
+                400, "This desk is not known by that host name. Use the address that it was started with."
+            )
+        if self.settings.api_key and scope["path"] not in self.open_routes:
+            given = headers.get("x-api-key", "")
+            if not hmac.compare_digest(_digest(given), _digest(self.settings.api_key)):
+                raise ProblemError(
+                    401, "Send the desk's key in the header X-API-Key.", headers={"WWW-Authenticate": "X-API-Key"}
+                )
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()):
+            raise ProblemError(400, "The header Content-Length must be a whole number.")
+        if len(length) > 18 or int(length) > self.settings.max_bytes:
+            raise too_large(self.settings.max_bytes)
+
+
+def _name(host: str) -> str:
+    """The host without its port."""
+    name = host.lower()
+    if name.startswith("["):
+        return name.partition("]")[0] + "]"
+    return name.partition(":")[0]
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+
+
+def _where(error: Exception) -> str:
+    """The kind and the place of an error; its text may hold what the person typed, and is left out."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "unknown place"
+    file = frames[-1].filename.replace("\\", "/").rsplit("/", 1)[-1] if frames else ""
+    return f"{type(error).__name__} in {file}, {place}"

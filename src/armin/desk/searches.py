@@ -1,0 +1,145 @@
+"""Searches on threads: so many at once, so many waiting, each with a deadline, each stopped when its caller leaves.
+
+Threads, not processes: the compiled search runs without the interpreter's lock, so the server stays awake, and a flag
+stops it at once. More throughput comes from more workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from armin.desk.metrics import Metrics
+from armin.desk.problems import ProblemError
+from armin.desk.settings import DeskSettings
+from armin.solve import stop_when
+
+__all__ = ["Searches"]
+
+T = TypeVar("T")
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+RETRY = {"Retry-After": "5"}
+
+
+class Searches:
+    """The desk's workforce. All bookkeeping happens in the event loop; only the work itself runs on threads.
+
+    Parameters
+    ----------
+    settings : the limits
+    metrics : where to note what is under way
+
+    Examples
+    --------
+    >>> async def quiet():
+    ...     await asyncio.sleep(60)
+    >>> asyncio.run(Searches(DeskSettings(), Metrics()).run(lambda: 6 * 7, quiet))
+    42
+    """
+
+    def __init__(self, settings: DeskSettings, metrics: Metrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._turns = asyncio.Semaphore(settings.concurrency)
+        self.open()
+
+    def open(self) -> None:
+        """Begin, or begin again after :meth:`close`."""
+        self._closing = threading.Event()
+        self._pool = ThreadPoolExecutor(self._settings.concurrency, thread_name_prefix="armin-search")
+
+    def close(self) -> None:
+        """Stop every search that is under way."""
+        self._closing.set()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def run(self, work: Callable[[], T], receive: Receive) -> T:
+        """Do ``work`` on a thread when it is its turn.
+
+        Parameters
+        ----------
+        work : what to do; searches in it see a flag that stops them
+        receive : the request's channel, whose body has been read: all that can still come is the end
+
+        Raises
+        ------
+        ProblemError
+            503 if the queue is full or does not move, 504 if the work does not end, 499 if the caller left.
+        """
+        limits, now = self._settings, self._metrics
+        if now.running + now.waiting >= limits.concurrency + limits.queue:
+            raise ProblemError(503, "Too many people are asking at once. Try again in a few seconds.", headers=RETRY)
+        gone = asyncio.ensure_future(_until_gone(receive))
+        try:
+            await self._wait_for_turn(gone)
+            return await self._do(work, gone)
+        finally:
+            gone.cancel()
+
+    async def _wait_for_turn(self, gone: asyncio.Future[None]) -> None:
+        turn = asyncio.ensure_future(self._turns.acquire())
+        self._metrics.waiting += 1
+        mine = False
+        try:
+            both: set[asyncio.Future[Any]] = {turn, gone}
+            await asyncio.wait(both, timeout=self._settings.patience, return_when=asyncio.FIRST_COMPLETED)
+            mine = turn.done() and not gone.done()
+        finally:
+            self._metrics.waiting -= 1
+            if not mine and not turn.cancel():  # it came, but nobody is there to take it
+                self._turns.release()
+        if gone.done():
+            raise _left()
+        if not mine:
+            raise ProblemError(503, "The desk is busy and your turn did not come. Try again later.", headers=RETRY)
+
+    async def _do(self, work: Callable[[], T], gone: asyncio.Future[None]) -> T:
+        flag, closing = threading.Event(), self._closing
+        end = time.monotonic() + self._settings.time_limit
+
+        def stop() -> bool:
+            return flag.is_set() or closing.is_set() or time.monotonic() > end
+
+        def watched_work() -> T:
+            with stop_when(stop):
+                return work()
+
+        self._metrics.running += 1
+        try:
+            future = asyncio.get_running_loop().run_in_executor(self._pool, watched_work)
+        except RuntimeError:  # the desk is closing
+            self._leave(None)
+            raise ProblemError(503, "The desk is closing. Try again in a moment.", headers=RETRY) from None
+        future.add_done_callback(self._leave)
+        most = self._settings.time_limit + self._settings.grace
+        try:
+            both: set[asyncio.Future[Any]] = {future, gone}
+            await asyncio.wait(both, timeout=most, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            flag.set()
+        if future.done():
+            return future.result()
+        if gone.done():
+            self._metrics.stopped += 1
+            raise _left()
+        raise ProblemError(504, "The answer took too long and was given up. Give more values, or try again later.")
+
+    def _leave(self, future: asyncio.Future[Any] | None) -> None:
+        """The thread is free again; an error that nobody waits for is looked at, so that nobody prints it."""
+        self._metrics.running -= 1
+        self._turns.release()
+        if future is not None and not future.cancelled():
+            future.exception()
+
+
+def _left() -> ProblemError:
+    return ProblemError(499, "The caller went away, so the search was stopped.")
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,153 @@
+"""Run the desk. It answers this machine only, unless it is told another host and given a key."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from armin.desk.settings import DeskSettings, is_loopback
+from armin.errors import MissingDependencyError, ParameterError
+
+__all__ = ["check_host", "serve"]
+
+SLOW_START = 120
+"""Seconds that a worker may be silent, such as while it loads, before its supervisor replaces it."""
+MOST_CONNECTIONS = 1000
+
+
+@dataclass(frozen=True)
+class _Factory:
+    """Makes the application in the process that serves it; small, since it travels there."""
+
+    path: str
+    settings: DeskSettings
+    trust: bool
+
+    def __call__(self) -> Any:
+        from armin.bundle import load_bundle
+        from armin.desk.app import create_app
+        from armin.desk.service import Desk, warm_up
+
+        bundle = load_bundle(self.path, trust=self.trust)
+        _log_to_stderr()
+        warnings.simplefilter("ignore")  # a library's warning may quote what a person typed
+        warm_up(Desk(bundle, self.settings))
+        return create_app(bundle, self.settings)
+
+
+def serve(
+    bundle_path: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    api_key: str = "",
+    trust: bool = False,
+    settings: DeskSettings | None = None,
+    ready: Callable[[], None] | None = None,
+) -> None:
+    """Serve a bundle until interrupted.
+
+    Parameters
+    ----------
+    bundle_path : the file
+    host : where to listen; any other host than this machine needs a key
+    port : where to listen
+    workers : processes; a worker that dies is replaced, and only the requests that it held are lost
+    api_key : what callers must send as ``X-API-Key``
+    trust : load a bundle that holds pickles or unknown types; see :func:`armin.bundle.load_bundle`
+    settings : further limits; ``api_key`` here wins over theirs
+    ready : called once when the desk is about to answer; with one worker only
+
+    Examples
+    --------
+    >>> serve("loans.armin", host="0.0.0.0")
+    Traceback (most recent call last):
+        ...
+    armin.errors.ParameterError: A desk on '0.0.0.0' can be reached by others, so it needs a key. ...
+    """
+    limits = settings or DeskSettings()
+    limits = replace(limits, api_key=api_key or limits.api_key)
+    check_host(host, limits.api_key)
+    if workers < 1:
+        raise ParameterError(f"The number of workers must be at least 1. Got {workers!r} instead.")
+    if not Path(bundle_path).is_file():
+        raise ParameterError(f"There is no bundle at {str(bundle_path)!r}. Make one with armin pack.")
+    if limits.hosts == DeskSettings().hosts:
+        # beyond this machine the key guards it, and nobody here knows its public name
+        limits = replace(limits, hosts=(*limits.hosts, host) if is_loopback(host) else ("*",))
+    try:
+        import uvicorn
+        from uvicorn.supervisors import Multiprocess
+    except ImportError:
+        raise MissingDependencyError(
+            "The desk needs uvicorn, which is not installed. Install it with: pip install 'armin[web]'."
+        ) from None
+    factory = _Factory(str(bundle_path), limits, trust)
+    # made here even if only workers need it: a file that cannot be loaded is refused once, not in a loop of new workers
+    app = factory()
+    config = uvicorn.Config(
+        app if workers == 1 else factory, factory=workers > 1, host=host, port=port, workers=workers,
+        access_log=False, log_level="warning", server_header=False, proxy_headers=False, ws="none",
+        limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=5, timeout_keep_alive=10,
+        timeout_worker_healthcheck=SLOW_START,
+    )  # fmt: skip
+    if workers == 1:
+        _run_one(uvicorn.Server(config), ready)
+    else:
+        Multiprocess(config, sockets=[config.bind_socket()]).run()
+
+
+def _run_one(server: Any, ready: Callable[[], None] | None) -> None:
+    begin = server.startup
+
+    async def startup(sockets: Any = None) -> None:
+        await begin(sockets=sockets)
+        if ready is not None and server.started:
+            ready()
+
+    server.startup = startup
+    with suppress(KeyboardInterrupt):  # the usual way to stop it
+        server.run()
+
+
+def check_host(host: str, api_key: str) -> None:
+    """Refuse to open a desk to others without a key.
+
+    Examples
+    --------
+    >>> check_host("127.0.0.1", "")
+    >>> check_host("192.0.2.7", "a key that nobody guesses")
+    >>> check_host("192.0.2.7", "short")
+    Traceback (most recent call last):
+        ...
+    armin.errors.ParameterError: The key of a desk that others can reach must have at least 16 characters. Got 5. ...
+    """
+    if is_loopback(host):
+        return
+    if not api_key:
+        raise ParameterError(
+            f"A desk on {host!r} can be reached by others, so it needs a key. Give one with api_key=..., or "
+            "listen on 127.0.0.1."
+        )
+    if len(api_key) < 16:
+        raise ParameterError(
+            f"The key of a desk that others can reach must have at least 16 characters. Got {len(api_key)}. "
+            "Make one with: python -c 'import secrets; print(secrets.token_urlsafe())'."
+        )
+
+
+def _log_to_stderr() -> None:
+    log = logging.getLogger("armin.desk")
+    if not log.handlers:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+        log.propagate = False

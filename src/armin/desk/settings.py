@@ -1,0 +1,83 @@
+"""What a desk may spend and who may ask it."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from armin.errors import ParameterError
+
+__all__ = ["DeskSettings", "is_loopback"]
+
+LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+
+@dataclass(frozen=True)
+class DeskSettings:
+    """The limits of a desk.
+
+    Attributes
+    ----------
+    api_key : what callers must send as ``X-API-Key``; empty for no key, which only fits a desk on this machine
+    hosts : names by which the desk may be called (the Host header, without the port); ("*",) for any
+    max_bytes : the largest request body
+    time_limit : seconds of search for one request
+    grace : seconds beyond ``time_limit`` for what cannot be stopped half-way, before the request is given up
+    patience : seconds that a request waits for its turn, and that a body may take to arrive
+    concurrency : requests that are worked on at once, in each worker
+    queue : further requests that may wait, in each worker
+    most_plans : the most alternatives that one request may ask for
+    organisation : who writes the letters
+
+    Examples
+    --------
+    >>> DeskSettings(time_limit=5.0).hosts
+    ('localhost', '127.0.0.1', '[::1]')
+    >>> DeskSettings(concurrency=0)
+    Traceback (most recent call last):
+        ...
+    armin.errors.ParameterError: The 'concurrency' setting of the desk must be at least 1. Got 0 instead.
+    """
+
+    api_key: str = ""
+    hosts: tuple[str, ...] = LOCAL_NAMES
+    max_bytes: int = 64 * 1024
+    time_limit: float = 10.0
+    grace: float = 20.0
+    patience: float = 20.0
+    concurrency: int = 2
+    queue: int = 64
+    most_plans: int = 5
+    organisation: str = ""
+
+    def __post_init__(self) -> None:
+        for name, least in (("concurrency", 1), ("queue", 0), ("max_bytes", 256), ("most_plans", 1)):
+            if getattr(self, name) < least:
+                raise ParameterError(
+                    f"The '{name}' setting of the desk must be at least {least}. Got {getattr(self, name)!r} instead."
+                )
+        for name in ("time_limit", "patience"):
+            if not getattr(self, name) > 0:
+                raise ParameterError(
+                    f"The '{name}' setting of the desk must be a positive number of seconds. "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+        if not self.api_key.isascii() or self.api_key != self.api_key.strip():
+            raise ParameterError(
+                "The 'api_key' setting of the desk must be plain ASCII text without spaces around it, "
+                "since it travels in a header. Choose another key."
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a server that binds to ``host`` can be reached from this machine only.
+
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "example.org")]
+    [True, True, True, False, False]
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,422 @@
+// The desk: one form, one answer. All state is here and is gone when the page is closed.
+
+import { DeskError, getSchema, postJson, setKey } from "./api.js";
+import { byId, h, say } from "./dom.js";
+import { Form, title } from "./form.js";
+import { Letter } from "./letter.js";
+import { blanksCard, headline, outOfTime, planCard, served, whyNot } from "./plan.js";
+import { all, current, figure, known, nameOf, speak, t } from "./words.js";
+import { Curve, waysCard } from "./ways.js";
+
+const COUNT = 3;
+const PAUSE = 300; // milliseconds without a move of the slider before other ways are looked for
+
+let schema = null;
+let form = null;
+let letter = null;
+let answer = null; // { body, recourse, path, plans, ask, point, choice }
+let state = { kind: "empty" }; // what the answer side shows
+let control = null; // stops the requests of the present answer
+let waysControl = null;
+let waysTimer = 0;
+let curve = null;
+let stale = false;
+
+const featureTitle = (name) => {
+  const feature = form.feature(name);
+  return feature ? title(feature) : name;
+};
+
+// ---------------------------------------------------------------- asking
+
+async function ask({ focus }) {
+  const errors = form.errors();
+  form.showErrors(errors);
+  if (errors.length) return;
+  stopAll();
+  form.markBlanks();
+  const mine = new AbortController();
+  control = mine;
+  const body = { row: form.row(), locked: form.lockedNames() };
+  if (Object.values(body.row).every((value) => value === null)) {
+    answer = null;
+    show({ kind: "nothing" });
+    focusAnswer();
+    return;
+  }
+  stale = false;
+  show({ kind: "working", keep: state.kind === "answer" });
+  try {
+    const recourse = await postJson("recourse", body, mine.signal);
+    answer = { body, recourse, path: null, plans: null, ask: null, point: null, choice: 0 };
+    show({ kind: "answer" });
+    say(t("readyPlan", headline(recourse)));
+    if (focus) focusAnswer();
+    await Promise.all([loadPath(mine.signal), loadWays(mine.signal), loadAsk(mine.signal)]);
+  } catch (error) {
+    if (!mine.signal.aborted) fail(error);
+  }
+}
+
+function stopAll() {
+  window.clearTimeout(waysTimer);
+  if (control) control.abort();
+  if (waysControl) waysControl.abort();
+  control = null;
+  waysControl = null;
+}
+
+function fail(error) {
+  const kind = error instanceof DeskError ? error.kind : "other";
+  answer = null;
+  const named = kind === "field" ? [...error.errors, error].filter((each) => form.feature(each.field)) : [];
+  if (named.length) {
+    show({ kind: "empty" });
+    form.showErrors(named.map(({ field, detail }) => ({ name: field, message: detail })));
+    return;
+  }
+  show({ kind: "failed", error, reason: kind });
+  focusAnswer();
+}
+
+// some methods have no path and no advice on telling; that is no failure
+const unavailable = (error) => [404, 405, 422, 501].includes(error.status);
+
+async function loadPath(signal) {
+  if (!answer.recourse.blanks.length) return;
+  const mine = answer;
+  try {
+    mine.path = await postJson("path", mine.body, signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    mine.path = unavailable(error) ? { points: [] } : false;
+  }
+  if (mine === answer) { showCurve(); showWhy(); }
+}
+
+async function loadWays(signal, confidence) {
+  const mine = answer;
+  const inForce = shownBase();
+  if (!inForce.changes.length) return;
+  try {
+    const body = { ...mine.body, count: COUNT, ...(confidence === undefined ? {} : { confidence }) };
+    const found = await postJson("alternatives", body, signal);
+    mine.plans = arrange(inForce, found.plans);
+  } catch (error) {
+    if (signal.aborted) return;
+    mine.plans = false;
+  }
+  if (mine === answer) showWays();
+}
+
+// the plan in force first, then the others; each remembers its number on the server, for the letter
+function arrange(inForce, plans) {
+  const key = (recourse) => JSON.stringify(recourse.changes.map((change) => change.sentence));
+  const numbered = plans.map((recourse, index) => ({ recourse, index })).filter((plan) => plan.recourse.changes.length);
+  const same = numbered.find((plan) => key(plan.recourse) === key(inForce));
+  return [{ recourse: inForce, index: same ? same.index : 0 }, ...numbered.filter((plan) => plan !== same)].slice(0, COUNT);
+}
+
+async function loadAsk(signal) {
+  if (!answer.recourse.blanks.length) return;
+  const mine = answer;
+  try {
+    mine.ask = await postJson("ask", mine.body, signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    mine.ask = unavailable(error) ? { questions: [] } : false;
+  }
+  if (mine === answer) showBlanks();
+}
+
+// ---------------------------------------------------------------- what is shown
+
+function shownBase() {
+  return answer.point === null ? answer.recourse : answer.path.points[answer.point].recourse;
+}
+
+function shown() {
+  return answer.choice > 0 ? answer.plans[answer.choice].recourse : shownBase();
+}
+
+const card = (id, ...children) => h("div", { class: "panel card", id }, ...children);
+
+function show(next) {
+  const before = state;
+  state = next;
+  if (curve) { curve.stop(); curve = null; }
+  const working = next.kind === "working";
+  byId("send").disabled = working;
+  byId("send").textContent = t(working ? "working" : answer && stale ? "update" : "send");
+  byId("stop").hidden = !working;
+  const body = byId("answer-body");
+  byId("answer").setAttribute("aria-busy", String(working));
+  body.classList.toggle("is-old", working && next.keep);
+  if (working && next.keep && before.kind === "answer") return;
+  if (next.kind === "answer") { showAnswer(body); return; }
+  body.replaceChildren(...sideCard(next));
+}
+
+function sideCard(next) {
+  const simple = (word, text, ...more) =>
+    [card(`state-${next.kind}`, h("h2", { id: "answer-title", tabindex: "-1" }, word), h("p", { class: "say" }, text), more)];
+  if (next.kind === "working") return simple(t("workTitle"), t("workText"), h("div", { class: "progress", "aria-hidden": "true" }));
+  if (next.kind === "stopped") return simple(t("stoppedTitle"), t("stoppedText"));
+  if (next.kind === "nothing") return simple(t("nothingTitle"), t("nothingText"));
+  if (next.kind !== "failed") return simple(t("emptyTitle"), t("emptyText"), emptyPicture());
+  const { error, reason } = next;
+  const again = h("button", { type: "button", class: "second-button", on: { click: () => retry() } }, t("again"));
+  if (reason === "key") return simple(t("keyTitle"), t("keyText"), keyForm());
+  if (reason === "offline") return simple(t("offlineTitle"), t("offlineText"), again);
+  if (reason === "busy") return simple(t("busyTitle"), t("busyText", error.wait), again);
+  if (reason === "time") return simple(t("headTime"), t("timeText"), again);
+  return simple(t("errorTitle"), t("errorText"), error.detail ? h("p", { class: "hint" }, served(error.detail)) : null, again);
+}
+
+function emptyPicture() {
+  return h("div", { class: "empty-stairs", "aria-hidden": "true" }, h("i"), h("i"), h("i"), h("i"));
+}
+
+function keyForm() {
+  const input = h("input", { type: "password", id: "key", autocomplete: "off" });
+  return h("form", {
+    class: "key-form", autocomplete: "off",
+    on: { submit: (event) => { event.preventDefault(); setKey(input.value); retry(); } },
+  }, h("label", { for: "key", class: "label" }, t("keyLabel")), h("div", { class: "entry" }, input),
+  h("button", { type: "submit", class: "second-button" }, t("keySend")));
+}
+
+const retry = () => (form ? ask({ focus: true }) : start());
+
+function showAnswer(body) {
+  const { recourse } = answer;
+  body.classList.remove("is-old");
+  body.replaceChildren(
+    h("p", { class: "stale", id: "stale", hidden: !stale }, h("span", null, t("stale")), " ",
+      h("button", { type: "button", class: "link-button", on: { click: () => ask({ focus: true }) } }, t("update"))),
+    card("plan"),
+    recourse.changes.length ? card("ways") : "",
+    recourse.blanks.length ? card("curve") : "",
+    recourse.blanks.length ? card("blanks") : "",
+    card("notes"),
+  );
+  showPlan();
+  showWays();
+  showCurve();
+  showBlanks();
+  showNotes();
+}
+
+function showPlan() {
+  const recourse = shown();
+  const other = answer.choice > 0;
+  const difference = other ? recourse.cost.value - shownBase().cost.value : null;
+  const panel = byId("plan");
+  panel.className = `panel card plan is-${recourse.outcome}`;
+  panel.replaceChildren(...planCard({
+    recourse, other, more: difference > 0 ? figure(difference) : null,
+    reference: answer.recourse.reference,
+    onLock: (name) => form.setLock(name, true, true), onLetter: openLetter,
+  }).flat().filter(Boolean));
+  const extra = h("div", { id: "why" });
+  panel.insertBefore(extra, panel.lastElementChild);
+  showWhy();
+}
+
+
+
+function showWhy() {
+  const extra = byId("why");
+  if (!extra || !answer) return;
+  const recourse = shown();
+  if (recourse.outcome === "no_recourse") {
+    const features = schema.features;
+    extra.replaceChildren(...whyNot({
+      recourse, path: answer.path || null,
+      locked: features.filter((feature) => answer.body.locked.includes(feature.name)),
+      fixed: features.filter((feature) => !feature.mutable),
+      onUnlock: (name) => form.setLock(name, false, true),
+      onSurest: () => { showPoint(answer.path.points.length - 1); focusAnswer(); },
+    }).filter(Boolean));
+  } else if (recourse.outcome === "out_of_time") {
+    extra.replaceChildren(...outOfTime({ recourse, onAgain: () => ask({ focus: true }) }).filter(Boolean));
+  }
+}
+
+function showWays() {
+  const box = byId("ways");
+  if (!box) return;
+  box.replaceChildren(...waysCard({ plans: answer.plans, choice: answer.choice, onChoose: choose }));
+}
+
+function choose(index) {
+  answer.choice = index;
+  showPlan();
+  say(t("readyPlan", headline(shown())));
+}
+
+function showCurve() {
+  const box = byId("curve");
+  if (!box) return;
+  const { path } = answer;
+  if (path && path.points.length > 1) {
+    const selected = answer.point ?? (home() < 0 ? path.points.length - 1 : home());
+    curve = new Curve(box, path, { selected, onPick: movedTo });
+  } else if (path) {
+    box.replaceChildren();
+    box.hidden = true;
+  } else {
+    box.replaceChildren(h("h2", null, t("curveTitle")),
+      h("p", { class: path === null ? "hint waiting" : "hint" }, t(path === null ? "curveWait" : "curveFail")));
+  }
+}
+
+// the point of the path that the first answer stands for, or -1 if the path does not reach it
+const home = () => answer.path.points.findIndex((point) => point.confidence >= answer.path.asked - 1e-9);
+
+// the points are all here: the plan follows the slider at once, and only the other ways are asked for
+function movedTo(index) {
+  answer.point = index === home() ? null : index;
+  answer.choice = 0;
+  answer.plans = null;
+  showPlan();
+  if (!byId("ways") && shown().changes.length) byId("plan").after(card("ways"));
+  if (byId("ways")) byId("ways").hidden = !shown().changes.length;
+  showWays();
+  window.clearTimeout(waysTimer);
+  if (waysControl) waysControl.abort();
+  waysControl = new AbortController();
+  const { signal } = waysControl;
+  const confidence = answer.point === null ? undefined : answer.path.points[index].confidence;
+  waysTimer = window.setTimeout(() => loadWays(signal, confidence), PAUSE);
+}
+
+function showPoint(index) {
+  if (curve) curve.pick(index);
+  else movedTo(index); // a path of one point has no slider
+}
+
+function showBlanks() {
+  const box = byId("blanks");
+  if (!box) return;
+  box.replaceChildren(...blanksCard({
+    recourse: answer.recourse, ask: answer.ask, title: featureTitle, onTell: (name) => form.focus(name),
+  }).filter(Boolean));
+}
+
+function showNotes() {
+  const box = byId("notes");
+  box.hidden = !answer.recourse.notes.length;
+  box.replaceChildren(h("h2", null, t("notesTitle")),
+    h("ul", null, answer.recourse.notes.map((note) => h("li", null, served(note)))));
+}
+
+function focusAnswer() {
+  const heading = byId("answer-title");
+  heading.focus({ preventScroll: true });
+  const top = byId("answer").getBoundingClientRect();
+  if (top.top < 0 || top.top > window.innerHeight * 0.5) byId("answer").scrollIntoView({ block: "start" });
+}
+
+// ---------------------------------------------------------------- what people do
+
+function onLock(focus) {
+  if (answer || state.kind === "working") ask({ focus });
+}
+
+function onEdit() {
+  if (stale || !(answer || state.kind === "working")) return;
+  stale = true;
+  if (state.kind === "working") return;
+  byId("send").textContent = t("update");
+  const note = byId("stale");
+  if (note) note.hidden = false;
+}
+
+function openLetter() {
+  const request = { ...answer.body };
+  if (answer.recourse.reference) request.reference = answer.recourse.reference;
+  if (answer.point !== null) request.confidence = answer.path.points[answer.point].confidence;
+  if (answer.plans) request.choice = answer.plans[answer.choice].index;
+  letter.open(request);
+}
+
+function empty() {
+  stopAll();
+  answer = null;
+  stale = false;
+  show({ kind: "empty" });
+}
+
+function showPeople() {
+  const box = byId("people");
+  const people = schema.people || [];
+  box.hidden = !people.length;
+  box.replaceChildren(h("p", { class: "hint" }, t("peopleTitle")),
+    h("ul", { class: "people" }, people.map((person) => h("li", null,
+      h("button", {
+        type: "button", class: "person",
+        on: { click: () => { form.load(person.row); empty(); say(t("loaded", person.name)); } },
+      }, h("strong", null, person.name), person.story ? h("span", null, person.story) : null)))));
+}
+
+// ---------------------------------------------------------------- language and start
+
+function showWords() {
+  document.documentElement.lang = current();
+  for (const element of document.querySelectorAll("[data-word]")) element.textContent = t(element.dataset.word);
+  document.title = schema && schema.title ? `${t("title")} – ${schema.title}` : t("title");
+  if (schema && schema.title) document.querySelector(".eyebrow").textContent = schema.title;
+}
+
+function showLanguages() {
+  const box = byId("languages");
+  const codes = all().filter((code) => (schema.languages || ["en"]).includes(code));
+  box.hidden = codes.length < 2;
+  box.setAttribute("aria-label", t("languages"));
+  box.replaceChildren(...codes.map((code) => h("button", {
+    type: "button", lang: code, class: "language", "aria-pressed": String(code === current()),
+    on: { click: () => { speak(code); showAll(); box.querySelector(`[lang="${code}"]`).focus(); } },
+  }, nameOf(code))));
+}
+
+function showAll() {
+  showWords();
+  showLanguages();
+  showPeople();
+  form.render();
+  show(state.kind === "working" ? { kind: "working", keep: false } : state);
+}
+
+async function start() {
+  show({ kind: "empty" });
+  try {
+    schema = await getSchema();
+  } catch (error) {
+    show({ kind: "failed", error, reason: error instanceof DeskError ? error.kind : "other" });
+    byId("send").disabled = true;
+    return;
+  }
+  const preferred = (navigator.languages || []).map((code) => code.slice(0, 2))
+    .find((code) => known(code) && (schema.languages || ["en"]).includes(code));
+  speak(preferred || "en");
+  form = new Form(byId("fields"), schema.features, { onEdit, onLock });
+  showAll();
+}
+
+letter = new Letter();
+byId("form").addEventListener("submit", (event) => { event.preventDefault(); if (form) ask({ focus: true }); });
+byId("form").addEventListener("reset", (event) => {
+  event.preventDefault();
+  if (!form) return;
+  form.clear();
+  empty();
+  say(t("cleared"));
+});
+byId("stop").addEventListener("click", () => {
+  stopAll();
+  answer = null;
+  show({ kind: "stopped" });
+  focusAnswer();
+});
+start();

@@ -1,0 +1,76 @@
+// The letter, shown in a frame of its own and printed from there. Scripts never run in it.
+
+import { postText } from "./api.js";
+import { byId, h } from "./dom.js";
+import { current, t } from "./words.js";
+
+// The frame inherits the page's content security policy, which refuses inline styles. The letter's own style sheets
+// are therefore taken out before it is parsed, and adopted as constructed sheets.
+function fill(frame, html) {
+  const css = [];
+  const bare = html.replace(/<style[^>]*>([^]*?)<\/style>/gi, (_, text) => { css.push(text); return ""; });
+  const source = new DOMParser().parseFromString(bare, "text/html");
+  const page = frame.contentDocument;
+  for (const unwanted of source.querySelectorAll("script, link, iframe, object, embed, base, meta")) unwanted.remove();
+  page.documentElement.lang = source.documentElement.lang || "en";
+  page.title = source.title;
+  page.body.replaceChildren(...Array.from(source.body.childNodes, (node) => page.importNode(node, true)));
+  for (const { name, value } of source.body.attributes) {
+    if (name === "class" || name.startsWith("data-")) page.body.setAttribute(name, value);
+  }
+  page.adoptedStyleSheets = css.map((text) => {
+    const sheet = new frame.contentWindow.CSSStyleSheet();
+    sheet.replaceSync(text);
+    return sheet;
+  });
+}
+
+export class Letter {
+  constructor() {
+    this.dialog = byId("letter");
+    this.frame = byId("letter-page");
+    this.name = byId("letter-name");
+    this.request = null;
+    this.control = null;
+    byId("letter-close").addEventListener("click", () => this.dialog.close());
+    byId("letter-apply").addEventListener("click", () => this.write());
+    byId("letter-print").addEventListener("click", () => this.frame.contentWindow.print());
+    this.name.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") { event.preventDefault(); this.write(); }
+    });
+    this.dialog.addEventListener("close", () => {
+      if (this.control) this.control.abort();
+      this.name.value = "";
+      this.frame.contentDocument.body.replaceChildren();
+    });
+  }
+
+  open(request) {
+    this.request = request;
+    this.frame.contentDocument.body.replaceChildren();
+    this.dialog.showModal();
+    return this.write();
+  }
+
+  async write() {
+    if (this.control) this.control.abort();
+    this.control = new AbortController();
+    const { signal } = this.control;
+    const note = byId("letter-note");
+    const print = byId("letter-print");
+    note.replaceChildren(t("letterWait"));
+    print.disabled = true;
+    try {
+      const body = { ...this.request, language: current() };
+      if (this.name.value.trim()) body.applicant = this.name.value.trim();
+      const html = await postText("letter", body, signal);
+      fill(this.frame, html);
+      this.frame.title = t("letterTitle");
+      note.replaceChildren(t("letterReady"));
+      print.disabled = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      note.replaceChildren(h("span", { class: "error" }, t("letterFail"), " ", error.detail || ""));
+    }
+  }
+}

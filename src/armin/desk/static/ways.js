@@ -1,0 +1,100 @@
+// The other plans as cards, and the slider on the cost-confidence path.
+
+import { staircase } from "./chart.js";
+import { capital, h } from "./dom.js";
+import { changeSentence, figure, percent, t } from "./words.js";
+
+// plans: [{ recourse, index }], the first is the one in force; null while loading, false if it failed
+export function waysCard({ plans, choice, onChoose }) {
+  const head = [h("h2", { id: "ways-title" }, t("waysTitle"))];
+  if (plans === null) return [...head, h("p", { class: "hint waiting" }, t("waysWait"))];
+  if (plans === false) return [...head, h("p", { class: "hint" }, t("waysFail"))];
+  if (plans.length < 2) return [...head, h("p", { class: "hint" }, t("waysNone"))];
+  return [
+    ...head,
+    h("p", { class: "hint" }, t("waysText")),
+    h("div", { class: "ways", role: "radiogroup", "aria-labelledby": "ways-title" }, plans.map((plan, i) => {
+      const input = h("input", {
+        type: "radio", name: "way", value: i, autocomplete: "off", prop: { checked: i === choice },
+        on: { change: () => onChoose(i) },
+      });
+      return h("label", { class: "way" }, input, h("span", { class: "way-body" },
+        h("span", { class: "way-head" },
+          h("span", { class: "way-name" }, t("way", String.fromCharCode(65 + i))),
+          h("span", { class: "way-cost" }, t("costIs", figure(plan.recourse.cost.value)))),
+        plan.recourse.changes.map((change) => h("span", { class: "way-line" }, capital(changeSentence(change)))),
+        i === 0 ? h("span", { class: "way-note" }, t("cheapest")) : null,
+      ));
+    })),
+  ];
+}
+
+function pointText(point) {
+  if (!point.short.length) return t("nothingToDo");
+  return point.short.map(capital).join(" · ");
+}
+
+export function pointValue(point) {
+  return t("sliderValue", percent(point.confidence), t("changes", point.short.length), figure(point.cost));
+}
+
+// the slider stays the same element while it is moved, so that it keeps the focus
+export class Curve {
+  constructor(box, path, { selected, onPick }) {
+    this.box = box;
+    this.path = path;
+    this.selected = selected;
+    this.moved = false; // at the start the slider may stand beside an answer without a plan
+    this.onPick = onPick;
+    this.build();
+    this.watch = new ResizeObserver(() => this.draw());
+    this.watch.observe(this.holder);
+  }
+
+  build() {
+    const { points } = this.path;
+    this.holder = h("div", { class: "chart-holder" });
+    this.input = h("input", {
+      type: "range", id: "sure-slider", min: 0, max: points.length - 1, step: 1, autocomplete: "off",
+      prop: { value: String(this.selected) },
+      on: { input: () => this.pick(Number(this.input.value)) },
+    });
+    this.output = h("p", { class: "point", id: "sure-point" });
+    const last = points[points.length - 1].confidence;
+    const end = { infeasible: "endNone", unknown: "endTime" }[this.path.end];
+    this.box.replaceChildren(
+      h("h2", null, t("curveTitle")),
+      h("p", { class: "hint" }, t("curveText")),
+      h("label", { for: "sure-slider", class: "label slider-label" }, t("slider")),
+      this.input, this.output, this.holder,
+      ...(end && last < 0.9999 ? [h("p", { class: "hint" }, t(end, percent(last)))] : []),
+      h("p", { class: "hint" }, t("costText")),
+    );
+    this.draw();
+  }
+
+  pick(index) {
+    if (index === this.selected && this.moved) return;
+    this.moved = true;
+    this.selected = index;
+    this.input.value = String(index);
+    this.draw();
+    this.onPick(index);
+  }
+
+  draw() {
+    const { points, asked, end } = this.path;
+    const point = points[this.selected];
+    this.input.setAttribute("aria-valuetext", pointValue(point));
+    this.output.replaceChildren(
+      h("strong", null, pointValue(point)), h("span", { class: "point-short" }, pointText(point)));
+    const width = this.holder.clientWidth || 480;
+    this.holder.replaceChildren(staircase(points, {
+      width, asked, end, selected: this.selected, onPick: (index) => this.pick(index),
+    }));
+  }
+
+  stop() {
+    this.watch.disconnect();
+  }
+}

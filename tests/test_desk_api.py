@@ -1,0 +1,704 @@
+"""The desk's API: what it answers, what it refuses, and what it keeps to itself."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from armin import ARMIN, ImputationAR, Schema
+from armin.datasets import make_loans
+from armin.errors import DataError, ParameterError
+from armin.solve import stop_when
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx")
+uvicorn = pytest.importorskip("uvicorn")
+pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`")
+
+from fastapi.testclient import TestClient  # noqa: E402
+
+from armin.desk.app import create_app  # noqa: E402
+from armin.desk.demo import demo_people, save_demo_bundle  # noqa: E402
+from armin.desk.problems import ProblemError  # noqa: E402
+from armin.desk.serve import serve  # noqa: E402
+from armin.desk.service import Desk, Person, warm_up  # noqa: E402
+from armin.desk.settings import DeskSettings  # noqa: E402
+
+LOANS = make_loans()
+ROW = LOANS.applicant
+KEY = "correct-horse-battery"
+POSTS = ("recourse", "path", "alternatives", "ask", "letter")
+
+
+def bundle_of(explainer, people=()):
+    return SimpleNamespace(explainer=explainer, title="Loans", people=people, manifest={})
+
+
+@pytest.fixture(scope="module")
+def explainer():
+    return ARMIN(LOANS.classifier, LOANS.schema, desired="approved").fit(LOANS.X)
+
+
+@pytest.fixture(scope="module")
+def app(explainer):
+    return create_app(bundle_of(explainer, demo_people(LOANS)))
+
+
+@pytest.fixture(scope="module")
+def client(app):
+    with TestClient(app, base_url="http://localhost") as client:
+        yield client
+
+
+def timeless(data):
+    """An answer without what differs from run to run: seconds, and the random reference."""
+    return re.sub(r'"(seconds|sampling|building|solving)": [0-9.e+-]+', "", json.dumps(data, sort_keys=True))
+
+
+def is_problem(response, status, field=None):
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    data = response.json()
+    assert data["status"] == status
+    assert data["title"]
+    assert data["detail"]
+    if field is not None:
+        assert data["field"] == field
+    assert "Traceback" not in response.text
+    assert ".py" not in response.text
+    return data
+
+
+# --- what it answers ---
+
+
+def test_schema_describes_the_form(client):
+    form = client.get("/api/v1/schema").json()
+    by_name = {feature["name"]: feature for feature in form["features"]}
+    assert list(by_name) == LOANS.schema.names
+    assert by_name["Income"] | {"help": ""} == {
+        "name": "Income", "label": "Income", "kind": "integer", "unit": "$", "lower": 0, "upper": 250_000, "step": None,
+        "categories": None, "mutable": False, "direction": "fixed", "blank_mode": "freeze", "help": "",
+    }  # fmt: skip
+    assert by_name["Education"]["categories"][0] == {"value": "HighSchool", "label": "HighSchool"}
+    assert form["desired"] == ["approved"]
+    assert form["confidence"] == 0.75
+    assert form["promise"] is None
+    assert [person["name"] for person in form["people"]] == ["Alex", "Bo", "Charlie"]
+    assert "en" in form["languages"]
+
+
+def test_recourse_is_the_explainers(client, explainer):
+    answer = client.post("/api/v1/recourse", json={"row": ROW}).json()
+    reference = answer.pop("reference")
+    assert timeless(answer) == timeless(explainer.explain(ROW).to_dict())
+    assert reference != client.post("/api/v1/recourse", json={"row": ROW}).json()["reference"]
+
+
+def test_null_empty_and_missing_are_the_same_blank(client):
+    whole = {name: value for name, value in ROW.items() if name != "Income"}
+    answers = [
+        client.post("/api/v1/recourse", json={"row": row}).json()
+        for row in (whole, {**whole, "Income": None}, {**whole, "Income": ""}, {**whole, "Income": "  "})
+    ]
+    assert len({timeless({**answer, "reference": ""}) for answer in answers}) == 1
+    assert [blank["feature"] for blank in answers[0]["blanks"]] == ["Income"]
+
+
+def test_confidence_and_locks_are_heeded_and_forgotten(client):
+    base = client.post("/api/v1/recourse", json={"row": ROW}).json()
+    bold = client.post("/api/v1/recourse", json={"row": ROW, "confidence": 0.3}).json()
+    assert bold["confidence"]["asked"] == 0.3
+    assert bold["cost"]["value"] < base["cost"]["value"]
+    moved = base["changes"][0]["feature"]
+    locked = client.post("/api/v1/recourse", json={"row": ROW, "locked": [moved]}).json()
+    assert moved not in [change["feature"] for change in locked["changes"]]
+    again = client.post("/api/v1/recourse", json={"row": ROW}).json()
+    assert timeless({**again, "reference": ""}) == timeless({**base, "reference": ""})
+
+
+def test_path_alternatives_and_ask(client, explainer):
+    path = client.post("/api/v1/path", json={"row": ROW}).json()
+    assert path["asked"] == 0.75
+    assert path["end"] in ("optimal", "infeasible")
+    costs = [point["cost"] for point in path["points"]]
+    assert costs == sorted(costs)
+    assert path["points"][-1]["recourse"]["changes"]
+    plans = client.post("/api/v1/alternatives", json={"row": ROW, "count": 2}).json()["plans"]
+    assert [p["cost"]["value"] for p in plans] == [p.cost for p in explainer.alternatives(ROW, 2)]
+    ask = client.post("/api/v1/ask", json={"row": ROW}).json()
+    assert ask["format"] == "armin.ask/1"
+    assert [question["feature"] for question in ask["questions"]] == ["Income"]
+
+
+def test_somebody_who_is_accepted_gets_no_plan_to_choose(client):
+    row = demo_people(LOANS)[2]["row"]
+    assert client.post("/api/v1/recourse", json={"row": row}).json()["outcome"] == "already_accepted"
+    assert len(client.post("/api/v1/alternatives", json={"row": row}).json()["plans"]) == 1
+
+
+def test_demo_people_tell_three_stories(explainer):
+    alex, bo, charlie = (explainer.explain(person["row"]) for person in demo_people(LOANS))
+    assert (alex.outcome, len(alex.blanks)) == ("plan", 1)
+    assert (bo.outcome, len(bo.blanks)) == ("plan", 2)
+    assert (charlie.outcome, len(charlie.blanks)) == ("already_accepted", 0)
+
+
+def test_letter_carries_the_choice_and_its_own_policy(client):
+    pytest.importorskip("jinja2")
+    body = {"row": ROW, "applicant": "Ada <b>Lovelace</b>", "reference": "ABC-1"}
+    first = client.post("/api/v1/letter", json=body)
+    assert first.status_code == 200, first.text
+    assert first.headers["content-type"].startswith("text/html")
+    assert "script-src 'self'" not in first.headers["content-security-policy"]
+    assert "Ada &lt;b&gt;Lovelace" in first.text
+    assert "ABC-1" in first.text
+    second = client.post("/api/v1/letter", json={**body, "choice": 1})
+    assert second.text != first.text
+    german = client.post("/api/v1/letter", json={**body, "language": "de"})
+    assert german.text != first.text
+    is_problem(client.post("/api/v1/letter", json={**body, "language": "xx"}), 422, "language")
+    is_problem(client.post("/api/v1/letter", json={**body, "choice": 99}), 422, "choice")
+    is_problem(client.post("/api/v1/letter", json={**body, "applicant": "a\nb"}), 422, "applicant")
+
+
+def test_health_metrics_and_openapi(client):
+    client.post("/api/v1/recourse", json={"row": ROW})
+    assert client.get("/healthz").json() == {"status": "ok"}
+    text = client.get("/metrics").text
+    found = re.search(
+        r'armin_requests_total\{pid="\d+",method="POST",route="/api/v1/recourse",status="200"\} (\d+)', text
+    )
+    assert found is not None
+    assert int(found[1]) >= 1
+    assert f'pid="{os.getpid()}"' in text
+    assert re.search(r"process_resident_memory_bytes\{.*\} [1-9]\d{6,}", text)
+    paths = client.get("/api/v1/openapi.json").json()["paths"]
+    assert {f"/api/v1/{name}" for name in POSTS} <= set(paths)
+
+
+def test_the_page_and_every_answer_carry_the_headers(client):
+    for response in (client.get("/"), client.get("/nowhere"), client.post("/api/v1/recourse", json={"row": ROW})):
+        assert response.headers["cache-control"] == "no-store"
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+        assert "unsafe" not in response.headers["content-security-policy"]
+        assert "access-control-allow-origin" not in response.headers
+    assert client.get("/").headers["content-type"].startswith("text/html")
+
+
+def test_a_method_without_confidence_says_so():
+    naive = ImputationAR(LOANS.classifier, LOANS.schema, desired="approved").fit(LOANS.X)
+    with TestClient(create_app(bundle_of(naive)), base_url="http://localhost") as client:
+        assert client.get("/api/v1/schema").json()["confidence"] is None
+        assert client.post("/api/v1/recourse", json={"row": ROW}).status_code == 200
+        is_problem(client.post("/api/v1/recourse", json={"row": ROW, "confidence": 0.9}), 422, "confidence")
+
+
+# --- what it refuses ---
+
+JSON = {"content-type": "application/json"}
+DEEP = b'{"row": ' + b'{"a":' * 20_000 + b"1" + b"}" * 20_001
+HOSTILE = {
+    "empty": (b"", 400, None),
+    "not JSON": (b"{row: 1}", 400, None),
+    "cut off": (b'{"row": {"Age": 3', 400, None),
+    "NaN": (b'{"row": {"Age": NaN}}', 400, None),
+    "infinity": (b'{"row": {"Age": -Infinity}}', 400, None),
+    "huge exponent": (b'{"row": {"Age": 1e999}}', 422, "Age"),
+    "huge number": (b'{"row": {"Age": ' + b"9" * 400 + b"}}", 422, "Age"),
+    "endless number": (b'{"row": {"Age": ' + b"9" * 10_000 + b"}}", 400, None),
+    "deep object": (DEEP, 413, None),
+    "deep list": (b"[" * 30_000, 400, None),
+    "rather deep": (b'{"row": {"Age": ' + b"[" * 300 + b"]" * 300 + b"}}", 422, "Age"),
+    "twice": (b'{"row": {}, "row": {"Age": 3}}', 400, None),
+    "latin-1": (b'{"row": {"Purpose": "\xe9"}}', 400, None),
+    "half a character": (b'{"row": {"Purpose": "\\ud800"}}', 400, None),
+    "half a character as name": (b'{"row": {"\\udfff": 1}}', 400, None),
+    "UTF-16": ('{"row": {}}'.encode("utf-16"), 400, None),
+    "byte order mark": (b'\xef\xbb\xbf{"row": {}}', 400, None),
+    "a list": (b"[]", 422, None),
+    "a number": (b"1", 422, None),
+    "null": (b"null", 422, None),
+    "no row": (b"{}", 422, "row"),
+    "row is a list": (b'{"row": []}', 422, "row"),
+    "row is null": (b'{"row": null}', 422, "row"),
+    "all blank": (b'{"row": {}}', 422, None),
+    "value is a list": (b'{"row": {"Age": [32]}}', 422, "Age"),
+    "value is an object": (b'{"row": {"Age": {"$gt": 0}}}', 422, "Age"),
+    "text for a number": (b'{"row": {"Age": "32; DROP TABLE people"}}', 422, "Age"),
+    "digits as text": (b'{"row": {"Age": "32"}}', 422, "Age"),
+    "true for a number": (b'{"row": {"Age": true}}', 422, "Age"),
+    "a fraction": (b'{"row": {"Age": 32.5}}', 422, "Age"),
+    "below": (b'{"row": {"Age": -1}}', 422, "Age"),
+    "above": (b'{"row": {"Income": 250001}}', 422, "Income"),
+    "unknown category": ('{"row": {"Purpose": "Ωmega \u202e"}}'.encode(), 422, "Purpose"),
+    "number for a category": (b'{"row": {"Purpose": 7}}', 422, "Purpose"),
+    "NUL": (b'{"row": {"Purpose": "New\\u0000Car"}}', 422, "Purpose"),
+    "long text": (b'{"row": {"Purpose": "' + b"x" * 5000 + b'"}}', 422, "Purpose"),
+    "unknown column": (b'{"row": {"Age": 32, "Shoe": 45}}', 422, "Shoe"),
+    "prototype": (b'{"row": {"__proto__": 1, "__class__": 2}}', 422, "__proto__"),
+    "long unknown column": (b'{"row": {"' + b"x" * 5000 + b'": 1}}', 422, "x" * 59 + "…"),
+    "unknown parameter": (b'{"row": {"Age": 32}, "admin": true}', 422, "admin"),
+    "locked is a text": (b'{"row": {"Age": 32}, "locked": "Age"}', 422, "locked"),
+    "locked unknown": (b'{"row": {"Age": 32}, "locked": ["Shoe"]}', 422, "locked"),
+    "locked numbers": (b'{"row": {"Age": 32}, "locked": [1]}', 422, "locked"),
+    "many locked": (json.dumps({"row": {"Age": 32}, "locked": ["Age"] * 1001}).encode(), 422, "locked"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("route", ["recourse", "path"])
+def test_hostile_bodies_get_a_clear_refusal(client, name, route):
+    body, status, field = HOSTILE[name]
+    data = is_problem(client.post(f"/api/v1/{route}", content=body, headers=JSON), status, field)
+    assert len(json.dumps(data)) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("route", "more", "field"),
+    [
+        ("recourse", {"confidence": 0}, "confidence"),
+        ("recourse", {"confidence": 1e-300}, "confidence"),
+        ("recourse", {"confidence": 1.01}, "confidence"),
+        ("recourse", {"confidence": "0.5"}, "confidence"),
+        ("recourse", {"confidence": True}, "confidence"),
+        ("recourse", {"count": 3}, "count"),
+        ("alternatives", {"count": 0}, "count"),
+        ("alternatives", {"count": 6}, "count"),
+        ("alternatives", {"count": 10**30}, "count"),
+        ("alternatives", {"count": 2.5}, "count"),
+        ("path", {"confidence": 0.5}, "confidence"),
+        ("letter", {"choice": -1}, "choice"),
+        ("letter", {"applicant": "x" * 201}, "applicant"),
+        ("letter", {"language": "../en"}, "language"),
+        ("letter", {"reference": "<script>"}, "reference"),
+    ],
+)
+def test_parameters_out_of_their_rule_are_named(client, route, more, field):
+    is_problem(client.post(f"/api/v1/{route}", json={"row": ROW, **more}), 422, field)
+
+
+def test_extreme_but_legal_input_is_answered(client):
+    for more in (
+        {"confidence": 1e-6},
+        {"confidence": 1.0},
+        {"locked": LOANS.schema.names},
+        {"locked": ["Age"] * 900},
+    ):
+        assert client.post("/api/v1/recourse", json={"row": ROW, **more}).status_code == 200
+    assert client.post("/api/v1/recourse", json={"row": {"Age": 32}}).status_code == 200  # all else is blank
+
+
+def test_every_wrong_field_is_named_at_once(client):
+    row = {"Age": "old", "Income": -5, "Shoe": 1}
+    data = is_problem(client.post("/api/v1/recourse", json={"row": row}), 422)
+    assert {(e["field"], e["pointer"]) for e in data["errors"]} == {
+        ("Age", "#/row/Age"), ("Income", "#/row/Income"), ("Shoe", "#/row/Shoe"),
+    }  # fmt: skip
+    assert "Column 'Income' must be in [0, 250000], or blank. Got -5 instead." in json.dumps(data)
+
+
+def test_ten_thousand_unknown_columns(explainer):
+    limits = DeskSettings(max_bytes=1_000_000)
+    with TestClient(create_app(bundle_of(explainer), limits), base_url="http://localhost") as client:
+        body = {"row": {f"column {i}": i for i in range(10_000)}}
+        data = is_problem(client.post("/api/v1/recourse", json=body), 422, "column 0")
+        assert len(data["errors"]) <= 20
+        is_problem(client.post("/api/v1/recourse", json={"row": dict.fromkeys(map(str, range(10_001)))}), 422, "row")
+
+
+def test_a_large_body_is_refused_before_it_is_read(client):
+    is_problem(client.post("/api/v1/recourse", content=b" " * 70_000, headers=JSON), 413)
+    read = []
+
+    def pieces():
+        for i in range(1000):
+            read.append(i)
+            yield b" " * 1024
+
+    is_problem(client.post("/api/v1/recourse", content=pieces(), headers=JSON), 413)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 415),
+        ({"content-type": "text/plain"}, 415),
+        ({"content-type": "application/x-www-form-urlencoded"}, 415),
+        ({"content-type": "application/jsonp"}, 415),
+        ({"content-type": "APPLICATION/JSON ; charset=utf-8"}, 200),
+        ({"content-type": "application/json", "x-odd": "\x7f" * 4000}, 200),
+        ({"content-type": "application/json", "content-length": "abc"}, 400),
+        ({"content-type": "application/json", "content-length": "-1"}, 400),
+        ({"content-type": "application/json", "content-length": "9" * 5000}, 413),
+        ({"content-type": "application/json", "host": "evil.example"}, 400),
+        ({"content-type": "application/json", "host": "localhost.evil.example"}, 400),
+        ({"content-type": "application/json", "host": ""}, 400),
+        ({"content-type": "application/json", "host": "localhost:99999"}, 200),
+        ({"content-type": "application/json", "host": "[::1]:80"}, 200),
+        ({"content-type": "application/json", "x-api-key": "unasked"}, 200),
+    ],
+)
+def test_odd_headers(client, headers, status):
+    response = client.post("/api/v1/recourse", content=json.dumps({"row": ROW}).encode(), headers=headers)
+    if status == 200:
+        assert response.status_code == 200
+    else:
+        is_problem(response, status)
+
+
+def test_wrong_methods_and_paths_are_problems(client):
+    for route in POSTS:
+        for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"):
+            response = client.request(method, f"/api/v1/{route}")
+            is_problem(response, 405)
+            assert response.headers["allow"] == "POST"
+    is_problem(client.post("/api/v1/schema"), 405)
+    is_problem(client.get("/api/v1/nothing"), 404)
+    is_problem(client.get("/docs"), 404)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../app.py", "/..%2fapp.py", "/%2e%2e/settings.py", "/static/../../service.py", "//etc/passwd", "/etc/passwd",
+     "/..\\app.py", "/%00", "/index.html%00.js", "/app.py", "/desk.css/", "/desk.css/../../app.py"],
+)  # fmt: skip
+def test_no_file_but_the_pages_own_is_served(client, path):
+    response = client.get(path)
+    assert response.status_code in (200, 404)
+    if response.status_code == 200:  # the client itself made the path harmless
+        assert response.headers["content-type"].startswith(("text/html", "text/css"))
+    assert "import annotations" not in response.text
+    assert "root:" not in response.text
+
+
+# --- who may ask, and what is written down ---
+
+
+def test_the_key_guards_everything_but_health_and_the_page(explainer):
+    limits = DeskSettings(api_key=KEY, hosts=("*",))
+    with TestClient(
+        create_app(bundle_of(explainer, demo_people(LOANS)), limits), base_url="http://any.example"
+    ) as client:
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/").status_code == 200
+        guarded = [("GET", "/api/v1/schema"), ("GET", "/metrics"), ("GET", "/api/v1/openapi.json"), ("GET", "/nowhere")]
+        for method, path in [*guarded, *(("POST", f"/api/v1/{name}") for name in POSTS)]:
+            for headers in ({}, {"x-api-key": ""}, {"x-api-key": KEY[:-1]}, {"x-api-key": b"\xff" + KEY.encode()}):
+                is_problem(client.request(method, path, headers=headers), 401)
+        assert client.get("/api/v1/schema", headers={"x-api-key": KEY}).status_code == 200
+
+
+def test_serve_refuses_an_open_desk_without_a_key_and_what_is_no_bundle(tmp_path):
+    for host in ("0.0.0.0", "::", "192.0.2.7", "desk.example"):  # noqa: S104  refused
+        with pytest.raises(ParameterError, match="needs a key"):
+            serve(tmp_path / "x.armin", host=host)
+    with pytest.raises(ParameterError, match="at least 16"):
+        serve(tmp_path / "x.armin", host="0.0.0.0", api_key="short")  # noqa: S104  refused
+    with pytest.raises(ParameterError, match="no bundle"):
+        serve(tmp_path / "x.armin")
+    (tmp_path / "bad.armin").write_bytes(b"not a bundle")
+    for workers in (1, 2):
+        with pytest.raises(DataError):
+            serve(tmp_path / "bad.armin", workers=workers)
+    with pytest.raises(ParameterError, match="plain ASCII"):
+        DeskSettings(api_key="schlüssel")
+
+
+def test_logs_hold_nothing_personal(client, caplog):
+    caplog.set_level(logging.DEBUG)
+    row = {**ROW, "Income": 123_457}
+    client.post("/api/v1/recourse", json={"row": row})
+    client.post("/api/v1/letter", json={"row": row, "applicant": "Zaphod"})
+    client.post("/api/v1/recourse?name=Zaphod", json={"row": {**row, "Purpose": "Zaphod"}})
+    client.get("/Zaphod/123457")
+    client.request("ZAPHOD", "/")
+    lines = [record.getMessage() for record in caplog.records if record.name == "armin.desk"]
+    assert re.fullmatch(r"POST /api/v1/recourse 200 \d+ ms", lines[0])
+    assert re.fullmatch(r"GET other 404 \d+ ms", lines[3])
+    ours = "\n".join(record.getMessage() for record in caplog.records if not record.name.startswith("httpx"))
+    for secret in ("123457", "123,457", "Zaphod", "ZAPHOD", "NewCar"):
+        assert secret not in ours
+    assert "Zaphod" not in client.get("/metrics").text
+
+
+def test_an_unforeseen_error_shows_a_number_and_nothing_else(explainer, caplog, monkeypatch):
+    def explode(self, person):
+        raise ValueError(f"secret {person.row['Age']}")
+
+    monkeypatch.setattr(Desk, "recourse", explode)
+    with TestClient(create_app(bundle_of(explainer)), base_url="http://localhost") as client:
+        data = is_problem(client.post("/api/v1/recourse", json={"row": {**ROW, "Age": 47}}), 500)
+    number = re.search(r"number is ([0-9a-f]{8})", data["detail"])
+    assert number is not None
+    assert "secret" not in json.dumps(data)
+    (line,) = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
+    assert number[1] in line
+    assert "ValueError" in line
+    assert "secret" not in caplog.text
+    assert "47" not in re.sub(r"line \d+|error \w+|\d+ ms", "", line)
+
+
+# --- many at once ---
+
+
+def test_twenty_people_at_once_each_get_their_own_answer(client, explainer):
+    rows = [
+        {**ROW, "Age": 22 + i, "ExistingLoans": i % 4, "Income": None if i % 2 else 20_000 + 500 * i} for i in range(20)
+    ]
+    asked = [
+        {"row": row, "confidence": 0.6 + i / 100, "locked": ["Purpose"] * (i % 3 == 0)} for i, row in enumerate(rows)
+    ]
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda body: client.post("/api/v1/recourse", json=body).json(), asked))
+    for body, answer in zip(asked, answers, strict=True):
+        answer.pop("reference")
+        alone = explainer.asking(body["confidence"]).explain(body["row"], locked=body["locked"])
+        assert timeless(answer) == timeless(alone.to_dict())
+
+
+def test_answering_changes_nothing_in_the_explainer(explainer):
+    before = dict(vars(explainer))
+    desk = Desk(bundle_of(explainer), DeskSettings(time_limit=3.0))
+    for person in (Person(ROW), Person(ROW, ("Purpose",), 0.9)):
+        desk.recourse(person)
+        desk.path(person)
+        desk.alternatives(person, 2)
+        desk.ask(person)
+    after = dict(vars(explainer))
+    assert before.keys() == after.keys()
+    assert all(before[name] is after[name] for name in before)
+
+
+class Promising(ARMIN):
+    """Tests its promise for the blanks at hand while it explains, as ARMIN does."""
+
+    def explain(self, row, *, locked=()):
+        self.calibrations_["these blanks"] = "tested"
+        return super().explain(row, locked=locked)
+
+
+def test_a_promise_that_was_tested_half_way_is_neither_made_nor_remembered(explainer):
+    promising = Promising(LOANS.classifier, LOANS.schema, desired="approved")
+    promising.__dict__.update(vars(explainer), calibrations_={})
+    desk = Desk(bundle_of(promising), DeskSettings())
+    with stop_when(lambda: True), pytest.raises(ProblemError, match="not tested"):
+        desk.recourse(Person(ROW))
+    assert promising.calibrations_ == {}
+    desk.recourse(Person(ROW))
+    assert promising.calibrations_ == {"these blanks": "tested"}
+    with stop_when(lambda: True):
+        desk.recourse(Person(ROW))  # known by now, so nothing was tested half-way
+
+
+class Held(ARMIN):
+    """An explainer that waits until it is let go."""
+
+    gate: threading.Event
+
+    def explain(self, row, *, locked=()):
+        assert self.gate.wait(60)
+        return super().explain(row, locked=locked)
+
+
+def held(explainer):
+    twin = Held(LOANS.classifier, LOANS.schema, desired="approved")
+    twin.__dict__.update(vars(explainer))
+    Held.gate = threading.Event()
+    return twin
+
+
+def gauge(client, name):
+    return int(re.search(rf"^{name}\{{.*\}} (\d+)$", client.get("/metrics").text, re.MULTILINE)[1])
+
+
+def until(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_full_desk_says_so_and_recovers(explainer):
+    limits = DeskSettings(concurrency=1, queue=1, patience=60.0)
+    with TestClient(create_app(bundle_of(held(explainer)), limits), base_url="http://localhost") as client:
+        with ThreadPoolExecutor(2) as pool:
+            first = [pool.submit(client.post, "/api/v1/recourse", json={"row": ROW}) for _ in range(2)]
+            assert until(
+                lambda: gauge(client, "armin_searches_running") == gauge(client, "armin_searches_waiting") == 1
+            )
+            refused = client.post("/api/v1/recourse", json={"row": ROW})
+            is_problem(refused, 503)
+            assert int(refused.headers["retry-after"]) > 0
+            assert client.get("/healthz").status_code == 200  # the server itself is awake
+            Held.gate.set()
+            assert [future.result().status_code for future in first] == [200, 200]
+        assert client.post("/api/v1/recourse", json={"row": ROW}).status_code == 200
+        assert gauge(client, "armin_searches_running") == gauge(client, "armin_searches_waiting") == 0
+
+
+def test_whoever_waits_too_long_for_a_turn_or_an_answer_is_told(explainer):
+    limits = DeskSettings(concurrency=1, queue=5, patience=0.3, time_limit=0.2, grace=1.5)
+    with TestClient(create_app(bundle_of(held(explainer)), limits), base_url="http://localhost") as client:
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(client.post, "/api/v1/recourse", json={"row": ROW})
+            assert until(lambda: gauge(client, "armin_searches_running") == 1)
+            is_problem(client.post("/api/v1/recourse", json={"row": ROW}), 503)
+            is_problem(first.result(), 504)
+        Held.gate.set()
+        assert until(lambda: gauge(client, "armin_searches_running") == 0)  # the thread was not lost
+
+
+@pytest.fixture(scope="module")
+def slow():
+    """An explainer that needs far longer than any test has, and a row for it."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"x{i}": rng.integers(0, 100, 500) for i in range(12)})
+    y = np.where(np.sin(X / 12).sum(axis=1) > 2, "yes", "no")
+    network = make_pipeline(StandardScaler(), MLPClassifier((40, 40), max_iter=60, random_state=0)).fit(X, y)
+    explainer = ARMIN(
+        network, Schema.infer(X), desired="yes", method="search", max_changes=6, time_limit=600.0, sampler="marginal",
+        n_fresh=0, confidence=0.95,
+    ).fit(X)  # fmt: skip
+    row = X[network.predict(X) == "no"].iloc[0].to_dict() | {"x0": None, "x1": None}
+    return explainer, row
+
+
+class Live:
+    """A real server on a real socket, in a thread."""
+
+    def __init__(self, app):
+        self.server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        assert until(lambda: self.server.started)
+        return self
+
+    def __exit__(self, *_):
+        self.server.should_exit = True
+        self.thread.join(60)
+        self.socket.close()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_search_stops_when_its_caller_leaves(slow):
+    httpx = pytest.importorskip("httpx")
+    explainer, row = slow
+    limits = DeskSettings(concurrency=1, time_limit=600.0)
+    with (
+        Live(create_app(bundle_of(explainer), limits)) as live,
+        httpx.Client(base_url=f"http://127.0.0.1:{live.port}", timeout=60, trust_env=False) as client,
+    ):
+        body = json.dumps({"row": row}).encode()
+        head = (
+            f"POST /api/v1/recourse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", live.port)) as caller:
+            caller.sendall(head.encode() + body)
+            assert until(lambda: gauge(client, "armin_searches_running") == 1)
+        # the limit is ten minutes: only leaving can end it within one
+        assert until(lambda: gauge(client, "armin_searches_running") == 0)
+        assert gauge(client, "armin_searches_stopped_total") == 1
+
+
+def test_a_body_that_does_not_arrive(explainer, caplog):
+    httpx = pytest.importorskip("httpx")
+    head = (
+        "POST /api/v1/path HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+    )
+    with (
+        Live(create_app(bundle_of(explainer), DeskSettings(patience=0.5))) as live,
+        httpx.Client(base_url=f"http://127.0.0.1:{live.port}", timeout=60, trust_env=False) as client,
+    ):
+        with socket.create_connection(("127.0.0.1", live.port), timeout=60) as caller:
+            caller.sendall(head.encode())
+            assert caller.recv(100).startswith(b"HTTP/1.1 408 ")
+        with socket.create_connection(("127.0.0.1", live.port)) as caller:
+            caller.sendall(head.encode())
+        assert until(lambda: 'status="499"' in client.get("/metrics").text)
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_time_limit_ends_in_an_honest_answer(slow):
+    explainer, row = slow
+    limits = DeskSettings(time_limit=1.0, grace=120.0)
+    with TestClient(create_app(bundle_of(explainer), limits), base_url="http://localhost") as client:
+        answer = client.post("/api/v1/recourse", json={"row": row}).json()
+        assert answer["outcome"] in ("best_so_far", "out_of_time")
+        plans = client.post("/api/v1/alternatives", json={"row": row, "count": 5}).json()["plans"]
+        assert all(plan["outcome"] != "plan" for plan in plans)
+
+
+def test_warming_up_works_with_and_without_people(explainer):
+    for people in ((), demo_people(LOANS)):
+        warm_up(Desk(bundle_of(explainer, people), DeskSettings()))
+
+
+# --- processes ---
+
+
+@pytest.mark.slow
+def test_killing_a_worker_loses_only_its_request(tmp_path):
+    httpx = pytest.importorskip("httpx")
+    path = save_demo_bundle(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    script = tmp_path / "run.py"  # a file, since a spawned worker imports its parent's
+    call = f"serve({str(path)!r}, port={port}, workers=2)"
+    script.write_text(f"from armin.desk.serve import serve\nif __name__ == '__main__':\n    {call}\n")
+    parent = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL)
+
+    def ask(route="/metrics", **more):
+        """On a new connection each time, so that any worker may answer."""
+        try:
+            return httpx.request(
+                "POST" if more else "GET", f"http://127.0.0.1:{port}{route}", timeout=60, trust_env=False, **more
+            )
+        except httpx.TransportError:
+            return None
+
+    def workers():
+        found = set()
+        for _ in range(30):
+            answer = ask()
+            if answer is not None:
+                found |= {int(pid) for pid in re.findall(r'pid="(\d+)"', answer.text)}
+        return found
+
+    try:
+        assert until(lambda: len(workers()) == 2, 120)
+        victim = min(workers())
+        os.kill(victim, signal.SIGKILL)
+        answers = [ask("/api/v1/recourse", json={"row": ROW}) for _ in range(10)]
+        assert sum(answer is None for answer in answers) <= 1
+        assert all(answer.status_code == 200 for answer in answers if answer is not None)
+        assert until(lambda: len(workers() - {victim}) == 2, 120)
+    finally:
+        parent.send_signal(signal.SIGTERM)
+        parent.wait(60)
