@@ -39,8 +39,9 @@ EXAMPLES = {
 
 @lru_cache(maxsize=1)
 def _averages() -> dict[tuple[str, str, str], dict[str, str]]:
-    with (_HERE / "mcar-two-missing.csv").open(encoding="utf-8") as file:
-        return {(r["dataset"], r["model"], r["method"]): r for r in csv.DictReader(file)}
+    with (_HERE / "averages.csv").open(encoding="utf-8") as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        return {(r["data"], r["model"], r["method"]): r for r in rows}
 
 
 @lru_cache(maxsize=1)
@@ -56,9 +57,12 @@ def published(dataset: str, model: str, method: str) -> dict[str, float] | None:
     >>> published("FICO", "LR", "published")["valid_ratio"]
     0.85
     """
-    row = _averages().get((dataset, model, _NAMES.get(method, "")))
-    numbers = ("instances", "valid_ratio", "average_cost", "sign_agreement", "seconds")
-    return None if row is None else {name: float(row[name]) for name in numbers}
+    row = _averages().get((dataset, model, method))
+    columns = {
+        "instances": "people", "valid_ratio": "valid", "average_cost": "cost", "sign_agreement": "agreement",
+        "seconds": "seconds",
+    }  # fmt: skip
+    return None if row is None else {name: float(row[column]) for name, column in columns.items()}
 
 
 def published_seconds(dataset: str, model: str, method: str) -> tuple[float, float] | None:
