@@ -8,7 +8,7 @@ export ARMIN_DATA
 # one thread per test worker: the workers share the cores
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench docs clean
+.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench paper paper-quick docs clean
 
 demo: $(READY)
 	@$(BIN)/armin demo
@@ -50,6 +50,18 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.samplers --json out/samplers.json
 	$(BIN)/python -m benchmarks.promise --out out/promise.jsonl
 	$(BIN)/python -m benchmarks.load --json out/load.json
+
+# every figure and table of the paper; the complete run takes about an hour on two cores
+paper: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python -m experiments run all --jobs 2 --resume
+	$(BIN)/python -m experiments report
+
+# the same with a few people per cell, written to out/paper-quick
+paper-quick: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python -m experiments run all --quick --jobs 2
+	$(BIN)/python -m experiments report --quick
 
 docs: $(READY)
 	$(BIN)/python docs/build.py
