@@ -199,6 +199,7 @@ def ask_or_act(
     """
     check_whole("ask_or_act", "n_values", n_values, 2)
     codes = explainer._one_row(row, locked)
+    explainer = explainer._at(explainer._level(codes, locked)[0])
     plan = explainer.explain(row, locked=locked)
     desk = Desk(explainer, codes, tuple(locked))
     blanks = np.flatnonzero(np.isnan(codes))

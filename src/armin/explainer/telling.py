@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from armin.explainer.base import Explainer
 from armin.explainer.compare import after_plan
 from armin.impute import NativeMissing
-from armin.models.encoding import Oracle
+from armin.models.encoding import Oracle, ReadClassifier
+from armin.models.kinds import BlackBox
 from armin.recourse import Recourse
 from armin.schema import Feature, Value
 from armin.solve.stopping import stopped
@@ -62,11 +64,35 @@ class Desk:
         """The share of completions that must be accepted."""
         return self.quick._asked if plan.confidence is None else plan.confidence
 
-    def explain(self, codes: FloatArray) -> Recourse:
-        """What somebody who tells ``codes`` gets."""
-        features = self.quick.schema.features
-        row = {f.name: f.value(float(code)) for f, code in zip(features, codes, strict=True)}
-        return self.quick.explain(row, locked=self.locked)
+    def explain_all(self, rows: Sequence[FloatArray], seeds: Sequence[int | None]) -> list[Recourse] | None:
+        """What somebody who tells each of ``rows`` gets, each with its seed; None if the search was stopped.
+
+        It is the calls to the user's model that are dear. So its reading decides first, row by row; then the model is
+        asked once about all that was decided, and where it disagrees, the row is explained again by the model itself.
+        """
+        reads = not isinstance(self.quick.read_.model, BlackBox)
+        plans: list[Recourse] = []
+        guesses: list[_Guessing] = []
+        for codes, seed in zip(rows, seeds, strict=True):
+            if stopped():
+                return None
+            one = self._seeded(seed)
+            if reads:
+                one.oracle_ = _Guessing(self.quick.oracle_, self.quick.read_)
+                guesses.append(one.oracle_)
+            plans.append(_advised(one, codes, self.locked))
+        asked = [block for guess in guesses for block in guess.asked]
+        if asked:
+            self.quick.oracle_.accepts(np.concatenate(asked))
+        for i, guess in enumerate(guesses):
+            if guess.wrong(self.quick.oracle_):
+                plans[i] = _advised(self._seeded(seeds[i]), rows[i], self.locked)
+        return None if stopped() else plans
+
+    def _seeded(self, seed: int | None) -> Explainer:
+        other = copy(self.quick)
+        other.random_state = seed
+        return other
 
     def plain(self) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
         """Completions without regard to the decision, their weights, and which of them are accepted."""
@@ -86,13 +112,13 @@ class Desk:
         """Tell each plausible value in turn; None if the search was stopped."""
         feature = self.quick.schema[position]
         values, weights = representatives(feature, self.sample.values[:, position], self.sample.weights, most)
-        self._look_ahead([self.telling(position, float(v)) for v in values])
-        told = []
-        for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-            if stopped():
-                return None
-            told.append(Told(feature.value(value), weight, self.explain(self.telling(position, value))))
-        return None if stopped() else tuple(told)
+        rows = [self.telling(position, float(value)) for value in values]
+        self._look_ahead(rows)
+        plans = self.explain_all(rows, [self.quick.random_state] * len(rows))
+        if plans is None:
+            return None
+        given = zip(values.tolist(), weights.tolist(), plans, strict=True)
+        return tuple(Told(feature.value(value), weight, plan) for value, weight, plan in given)
 
     def _look_ahead(self, rows: list[FloatArray]) -> None:
         """Ask the model once about the draws that ``explain`` is going to make, row by row, from the same streams."""
@@ -111,15 +137,10 @@ class Desk:
         """By how much the cost of acting now is down to the draws."""
         if plan.cost is None:
             return 0.0
-        costs, other = [plan.cost], copy(self)
-        for k in range(1, REPEATS + 1):
-            if stopped():
-                break
-            other.quick = copy(self.quick)
-            if self.quick.random_state is not None:
-                other.quick.random_state = int(self.quick.random_state) + k
-            cost = other.explain(self.codes).cost
-            costs += [] if cost is None else [cost]
+        seed = self.quick.random_state
+        seeds = [None if seed is None else int(seed) + k for k in range(1, REPEATS + 1)]
+        again = self.explain_all([self.codes] * REPEATS, seeds) or []
+        costs = [one.cost for one in (plan, *again) if one.cost is not None]
         return float(np.std(costs, ddof=1)) if len(costs) > 1 else 0.0
 
     def variance(self, d: int, share: FloatArray, costs: FloatArray, expected: float, noise: float) -> float:
@@ -232,6 +253,17 @@ def settled(
     return float(size[good >= level * size * (1 - 1e-9)].sum() / size.sum())
 
 
+def _advised(explainer: Explainer, codes: FloatArray, locked: tuple[str, ...]) -> Recourse:
+    """What :meth:`armin.ARMIN.explain` says to a row of codes, without fresh completions."""
+
+    def advise(one: Explainer) -> Recourse:
+        sample = one._sample(codes)
+        case = one._case(codes, sample, locked)
+        return one._answer(case, one._judge(case, case.problem, None), sample, None, one._stated, locked, {})
+
+    return explainer._carefully(advise)
+
+
 class _Remembering(Oracle):
     """An oracle that does not ask the estimator about the same row twice."""
 
@@ -246,3 +278,23 @@ class _Remembering(Oracle):
             answers = super().accepts(codes[list(new.values())])
             self._seen.update(zip(new, answers.tolist(), strict=True))
         return np.array([self._seen[key] for key in keys], dtype=bool)
+
+
+class _Guessing(Oracle):
+    """An oracle that answers as the reading of the estimator does, and keeps what it was asked for the estimator."""
+
+    def __init__(self, oracle: Oracle, read: ReadClassifier) -> None:
+        self.__dict__.update(oracle.__dict__)
+        self.read = read
+        self.asked: list[FloatArray] = []
+        self.answers: list[NDArray[np.bool_]] = []
+
+    def accepts(self, codes: FloatArray) -> NDArray[np.bool_]:
+        answer = self.read.model.accepts(self.read.encode(codes))
+        self.asked.append(codes)
+        self.answers.append(answer)
+        return answer
+
+    def wrong(self, oracle: Oracle) -> bool:
+        """Whether the estimator disagrees with any answer."""
+        return any((oracle.accepts(a) != b).any() for a, b in zip(self.asked, self.answers, strict=True))
