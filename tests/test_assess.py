@@ -13,7 +13,8 @@ import pytest
 from armin.datasets import make_loans
 from armin.errors import DataError, MissingDependencyError, ParameterError
 from armin.impute import ChainedEquations, Draws, FromCallable, Marginal
-from armin.impute.assess import _pooled_p, _uniform_p, assess
+from armin.impute.assess import assess
+from armin.impute.scores import pooled_p, uniform_p
 from armin.schema import Feature, Schema
 
 MEAN = np.array([1.0, -2.0, 0.0])
@@ -218,8 +219,8 @@ def test_the_tests_of_uniformity_keep_their_level():
     low = {"one": 0, "all": 0}
     for _ in range(600):
         ranks = (rng.random((80, 1)) + 0.1 * rng.random((80, 2))) % 1.0
-        low["one"] += _uniform_p(ranks[:, 0]) < 0.05
-        low["all"] += _pooled_p(ranks) < 0.05
+        low["one"] += uniform_p(ranks[:, 0]) < 0.05
+        low["all"] += pooled_p(ranks) < 0.05
     assert 10 < low["one"] < 52
     assert 5 < low["all"] < 52
 

@@ -212,9 +212,9 @@ def ask_or_act(
     questions: list[Question] = []
     for d in blanks.tolist():
         told = desk.tell(d, n_values)
-        if told is None:
-            break
         noise = desk.noise(plan) if noise is None else noise
+        if told is None or noise is None:
+            break
         already = overall or 0.0
         if blanks.size > 1 and weights.size:
             already = settled(explainer.schema[d], plain[:, d], weights, verdict, n_values, desk.level(plan))

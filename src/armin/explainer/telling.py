@@ -133,13 +133,15 @@ class Desk:
             batches += [self.quick.sampler_.sample(row, n, rng).values for _ in range(2)]
         self.quick.read_.encode(np.concatenate(batches))
 
-    def noise(self, plan: Recourse) -> float:
-        """By how much the cost of acting now is down to the draws."""
+    def noise(self, plan: Recourse) -> float | None:
+        """By how much the cost of acting now is down to the draws; None if the search was stopped."""
         if plan.cost is None:
             return 0.0
         seed = self.quick.random_state
         seeds = [None if seed is None else int(seed) + k for k in range(1, REPEATS + 1)]
-        again = self.explain_all([self.codes] * REPEATS, seeds) or []
+        again = self.explain_all([self.codes] * REPEATS, seeds)
+        if again is None:
+            return None
         costs = [one.cost for one in (plan, *again) if one.cost is not None]
         return float(np.std(costs, ddof=1)) if len(costs) > 1 else 0.0
 

@@ -14,19 +14,26 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
-from scipy.stats import chi2
 
 from armin.errors import DataError, ParameterError
 from armin.impute.base import BoolArray, Draws, FloatArray, Sampler, check_count
 from armin.impute.choose import as_sampler
 from armin.impute.legal import check_codes
+from armin.impute.scores import (
+    LEVELS,
+    coverage,
+    fair_energy,
+    histogram,
+    log_score,
+    pooled_p,
+    random_rank,
+    uniform_p,
+)
 from armin.report.plot_assess import assessment_html, assessment_text, assessment_verdict, plot_assessment
-from armin.schema import Feature, Schema
+from armin.schema import Schema
 
 __all__ = ["LEVELS", "Assessment", "assess"]
 
-LEVELS = (0.5, 0.8, 0.9)
 FALSE_ALARM = 0.01
 _TRAIN_SHARE = 0.75
 _TIMED_ROWS = 20
@@ -72,9 +79,9 @@ class Assessment:
         """Everything as plain values, ready for JSON; what cannot be known is None."""
         records = [{str(k): _plain(v) for k, v in row.items()} for row in self.table.to_dict("records")]
         for record in records:
-            record["histogram"] = _histogram(self.ranks[str(record["feature"])]).tolist()
+            record["histogram"] = histogram(self.ranks[str(record["feature"])]).tolist()
         overall = {key: _plain(value) for key, value in self.overall.items()}
-        overall["histogram"] = _histogram(np.concatenate(list(self.ranks.values()))).tolist()
+        overall["histogram"] = histogram(np.concatenate(list(self.ranks.values()))).tolist()
         return {
             "sampler": self.sampler, "verdict": self.verdict, "settings": dict(self.settings), "overall": overall,
             "features": records,
@@ -210,16 +217,16 @@ def _judge(
         away, apart = np.zeros(len(w)), np.zeros((len(w), len(w)))
         for d in cells:
             x, y, feature = draws.values[:, d], row[d], schema[int(d)]
-            ranks[i, d] = _rank(x, y, w, float(tie[d]), feature.is_number or feature.kind == "ordinal")
-            logs[i, d] = _log_score(feature, x, y, w, scale[d])
+            ranks[i, d] = random_rank(x, y, w, float(tie[d]), feature.is_number or feature.kind == "ordinal")
+            logs[i, d] = log_score(feature, x, y, w, scale[d])
             if feature.is_number or feature.kind == "ordinal":
                 to_truth, between = np.abs(x - y) / scale[d], np.abs(x[:, None] - x) / scale[d]
             else:
                 to_truth, between = (x != y).astype(np.float64), (x[:, None] != x).astype(np.float64)
-            energies[i, d] = _fair(to_truth, between, w)
+            energies[i, d] = fair_energy(to_truth, between, w)
             away += to_truth**2
             apart += between**2
-        joint[i] = _fair(np.sqrt(away), np.sqrt(apart), w)
+        joint[i] = fair_energy(np.sqrt(away), np.sqrt(apart), w)
     return ranks, energies, logs, joint, scale
 
 
@@ -232,46 +239,6 @@ def _drawn(sampler: Sampler, row: FloatArray, n: int, rng: np.random.Generator) 
             f"values. Got shape {draws.values.shape} for n = {n}."
         )
     return draws
-
-
-def _fair(to_truth: FloatArray, between: FloatArray, w: FloatArray) -> float:
-    """E|X - y| - E|X - X'| / 2 without the bias of few draws: no draw is paired with itself."""
-    pairs = max(1.0 - float(w @ w), 1e-12)
-    return float(w @ to_truth - 0.5 * (w @ between @ w) / pairs)
-
-
-def _rank(x: FloatArray, y: float, w: FloatArray, tie: float, ordered: bool) -> float:
-    """The place of the truth among the draws in (0, 1), ties broken by ``tie``; categories from frequent to rare.
-
-    The truth counts as one more draw when categories are put in order, which keeps the place exactly uniform.
-    """
-    m = len(x)
-    if not ordered:
-        pooled = np.bincount(np.append(x, y).astype(np.intp), np.append(w * m, 1.0))
-        place = np.empty(pooled.size)
-        place[np.argsort(-pooled, kind="stable")] = np.arange(pooled.size)
-        x, y = place[x.astype(np.intp)], float(place[int(y)])
-    return float((m * w[x < y].sum() + tie * (1.0 + m * w[x == y].sum())) / (m + 1))
-
-
-def _log_score(feature: Feature, x: FloatArray, y: float, w: FloatArray, scale: float) -> float:
-    """Minus the log of the chance of ``y``: draws smoothed by a kernel, and one more spread over the domain."""
-    m, width = len(x), feature.high_code - feature.low_code
-    if not feature.is_number:
-        chance, even = float(w[x == y].sum()), 1.0 / len(feature.categories)
-    else:
-        spread = float(np.sqrt(w @ (x - w @ x) ** 2))
-        middle = float(np.subtract(*np.quantile(x, [0.75, 0.25]))) / 1.349
-        band = 0.9 * (min(spread, middle) if middle > 0 else spread) * m**-0.2
-        if feature.kind == "integer":
-            band = max(band, 0.25)
-            chance = float(w @ (ndtr((y + 0.5 - x) / band) - ndtr((y - 0.5 - x) / band)))
-            even = 1.0 / (width + 1.0)
-        else:
-            band = max(band, 0.01 * scale)
-            chance = float(w @ np.exp(-0.5 * ((y - x) / band) ** 2)) / (band * np.sqrt(2 * np.pi)) * scale
-            even = scale / width if width > 0 else 1.0
-    return float(-np.log((m * chance + even) / (m + 1)))
 
 
 def _milliseconds(sampler: Sampler, rows: FloatArray, seed: int) -> float:
@@ -297,10 +264,10 @@ def _summarise(
     for d in np.flatnonzero(hidden.any(axis=0)):
         seen, feature = hidden[:, d], schema[int(d)]
         record: dict[str, Any] = {"feature": feature.name, "kind": feature.kind, "hidden": int(seen.sum())}
-        record |= _coverage(depth[seen][:, [d]])
+        record |= coverage(depth[seen][:, [d]])
         energy = float(energies[seen, d].mean())
         record |= {
-            "p_value": _uniform_p(ranks[seen, d]),
+            "p_value": uniform_p(ranks[seen, d]),
             "crps": energy * scale[d] if ordered[d] else np.nan,
             "brier": np.nan if ordered[d] else 2 * energy,
             "energy": energy,
@@ -308,10 +275,10 @@ def _summarise(
         }
         records.append(record)
     table = pd.DataFrame(records)
-    overall: dict[str, Any] = {"hidden": int(hidden.sum()), "rows": len(ranks), **_coverage(depth)}
+    overall: dict[str, Any] = {"hidden": int(hidden.sum()), "rows": len(ranks), **coverage(depth)}
     error = float(joint.std(ddof=1) / np.sqrt(joint.size)) if joint.size > 1 else np.nan
     overall |= {
-        "p_value": _pooled_p(ranks), "energy": float(joint.mean()), "energy_se": error,
+        "p_value": pooled_p(ranks), "energy": float(joint.mean()), "energy_se": error,
         "log_score": float(np.nanmean(logs)), "ms_per_100": milliseconds,
     }  # fmt: skip
     tests = table["p_value"].dropna()
@@ -322,58 +289,6 @@ def _summarise(
     places = {schema[int(d)].name: ranks[hidden[:, d], d] for d in np.flatnonzero(hidden.any(axis=0))}
     verdict = assessment_verdict(table.to_dict("records"), overall, FALSE_ALARM)
     return Assessment(name, table, overall, verdict, places, joint, settings)
-
-
-def _coverage(depth: FloatArray) -> dict[str, float]:
-    """Share of values inside each interval; the standard error is binomial, or larger if a row's values go together."""
-    seen = ~np.isnan(depth)
-    n = int(seen.sum())
-    out = {}
-    for level in LEVELS:
-        inside = np.where(seen, (depth <= level) - level, 0.0)
-        share = level + float(inside.sum()) / n
-        by_row = float(np.sqrt(np.sum((inside.sum(axis=1) - seen.sum(axis=1) * (share - level)) ** 2))) / n
-        out[f"cover_{_pc(level)}"] = share
-        out[f"se_{_pc(level)}"] = max(by_row if depth.shape[1] > 1 else 0.0, float(np.sqrt(level * (1 - level) / n)))
-    return out
-
-
-def _bins(n: int) -> int:
-    return int(np.clip(n // 5, 2, 10))
-
-
-def _histogram(ranks: FloatArray) -> FloatArray:
-    return np.histogram(ranks, bins=_bins(ranks.size), range=(0.0, 1.0))[0]
-
-
-def _uniform_p(ranks: FloatArray) -> float:
-    """Chi-square test of uniform ranks; NaN below ten of them."""
-    if ranks.size < 10:
-        return np.nan
-    counts = _histogram(ranks)
-    expected = ranks.size / counts.size
-    return float(chi2.sf(np.sum((counts - expected) ** 2) / expected, counts.size - 1))
-
-
-def _pooled_p(ranks: FloatArray) -> float:
-    """Chi-square test of uniform ranks over all features, corrected for values of one row that go together.
-
-    The correction is that of Rao and Scott: the sum of squares is compared with a multiple of a chi-square variable
-    that has its mean and variance.
-    """
-    seen = ~np.isnan(ranks)
-    n, k = int(seen.sum()), _bins(len(ranks))
-    if len(ranks) < 10:
-        return np.nan
-    bins = np.where(seen, np.minimum(np.nan_to_num(ranks) * k, k - 1).astype(np.intp), -1)
-    excess = np.stack([(bins == b).sum(axis=1) - seen.sum(axis=1) / k for b in range(k)], axis=1) / np.sqrt(n / k)
-    spread = excess.T @ excess
-    mean, square = float(np.trace(spread)), float(np.sum(spread**2))
-    return float(chi2.sf(np.sum(excess.sum(axis=0) ** 2) * mean / square, mean**2 / square))
-
-
-def _pc(level: float) -> int:
-    return round(level * 100)
 
 
 def _plain(value: Any) -> Any:

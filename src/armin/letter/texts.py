@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -11,19 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from armin.errors import ParameterError
+from armin.letter.own import Templates, check_own, parse_toml
 
-__all__ = ["Texts", "languages", "load_texts"]
+__all__ = ["Texts", "check_texts", "languages", "load_texts"]
 
 BASE = "en"
 _HOLE = re.compile(r"\{(\w+)\}")
 
 
-def languages(templates: str | Path | None = None) -> tuple[str, ...]:
+def languages(templates: Templates | None = None) -> tuple[str, ...]:
     """The languages that a letter can be written in.
 
     Parameters
     ----------
-    templates : a company's folder, which may hold further languages
+    templates : a company's folder, or its files by name; there may be further languages
 
     Returns
     -------
@@ -36,7 +36,8 @@ def languages(templates: str | Path | None = None) -> tuple[str, ...]:
     """
     found = {entry.name for entry in resources.files("armin.letter").joinpath("texts").iterdir()}
     if templates is not None:
-        found |= {path.name for path in _folder(templates).iterdir()}
+        names = templates if isinstance(templates, Mapping) else (path.name for path in _folder(templates).iterdir())
+        found |= set(names)
     return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
 
@@ -97,7 +98,7 @@ class Texts:
         return self.table.get(table, {}).get(name)
 
 
-def load_texts(language: str, templates: str | Path | None = None) -> Texts:
+def load_texts(language: str, templates: Templates | None = None) -> Texts:
     """The words of a language.
 
     A key that a company's file leaves out is taken from the packaged file of that language, or from the English one.
@@ -105,7 +106,7 @@ def load_texts(language: str, templates: str | Path | None = None) -> Texts:
     Parameters
     ----------
     language : one of :func:`languages`
-    templates : a company's folder with files such as ``en.toml``
+    templates : a company's folder with files such as ``en.toml``, or its files by name
 
     Returns
     -------
@@ -127,10 +128,36 @@ def load_texts(language: str, templates: str | Path | None = None) -> Texts:
     for code in (BASE, language):
         entry = packaged.joinpath(f"{code}.toml")
         if entry.is_file():
-            table = _merged(table, tomllib.loads(entry.read_text(encoding="utf-8")))
+            table = _merged(table, parse_toml(entry.read_text(encoding="utf-8"), entry.name))
     if templates is not None:
-        table = _merged(table, _read(_folder(templates) / f"{language}.toml"))
+        table = _merged(table, _read(templates, f"{language}.toml"))
     return Texts(language, table)
+
+
+def check_texts(texts: Texts) -> None:
+    """Refuse words that a letter would stumble over: of another type than the English ones, or with other holes.
+
+    Parameters
+    ----------
+    texts : the words of one language
+
+    Examples
+    --------
+    >>> check_texts(load_texts("en", {"en.toml": '[plan]\\ntitle = "For {whom}"'}))
+    Traceback (most recent call last):
+        ...
+    armin.errors.ParameterError: The text 'plan.title' of language 'en' asks for {whom}, which it is not given. ...
+    """
+    for name, table in load_texts(BASE).table.items():
+        for key, usual in table.items():
+            if isinstance(usual, list):
+                found = texts.many(f"{name}.{key}")
+                if key == "months" and len(found) != len(usual):
+                    raise ParameterError(
+                        f"'{name}.{key}' of language {texts.language!r} needs {len(usual)} names. Got {len(found)}."
+                    )
+            elif isinstance(usual, str):
+                texts.say(f"{name}.{key}", {hole: "" for hole in _HOLE.findall(usual)})
 
 
 def _folder(templates: str | Path) -> Path:
@@ -140,13 +167,16 @@ def _folder(templates: str | Path) -> Path:
     return folder
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(templates: Templates, name: str) -> dict[str, Any]:
+    if isinstance(templates, Mapping):
+        return parse_toml(check_own(templates).get(name, ""), name)
+    path = _folder(templates) / name
     if not path.is_file():
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"The texts in {path.name} are not valid TOML: {error}. Correct the file.") from None
+        return parse_toml(path.read_text(encoding="utf-8"), name)
+    except UnicodeDecodeError as error:
+        raise ParameterError(f"The texts in {name} are not valid TOML: {error}. Correct the file.") from None
 
 
 def _merged(under: dict[str, Any], over: Mapping[str, Any], path: str = "") -> dict[str, Any]:

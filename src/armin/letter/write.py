@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
-import hashlib
-import re
-import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +12,9 @@ import numpy as np
 
 from armin.errors import DataError, MissingDependencyError, ParameterError
 from armin.letter.content import MOST_ALTERNATIVES, Case, sections
+from armin.letter.own import Templates
 from armin.letter.reference import new_reference
+from armin.letter.render import policy_of, render
 from armin.letter.texts import load_texts
 from armin.letter.wording import Wording, clean
 from armin.recourse import Recourse
@@ -26,7 +24,6 @@ __all__ = ["Letter", "write_letter"]
 
 Paper = Literal["A4", "Letter"]
 LONGEST = {"applicant": 200, "organisation": 400, "reference": 64}
-_STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -82,9 +79,7 @@ class Letter:
     @property
     def content_security_policy(self) -> str:
         """A header for whoever serves the page: its own style is allowed, and nothing else."""
-        hashes = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(self.html)]
-        allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes) or "'none'"
-        return f"default-src 'none'; style-src {allowed}; img-src data:; base-uri 'none'; form-action 'none'"
+        return policy_of(self.html)
 
 
 def write_letter(
@@ -98,7 +93,7 @@ def write_letter(
     reference: str | None = None,
     date: datetime.date | None = None,
     valid_days: int = 30,
-    templates: str | Path | None = None,
+    templates: Templates | None = None,
     locked: Collection[str] = (),
 ) -> Letter:
     """Write a one-page letter for one person.
@@ -115,7 +110,8 @@ def write_letter(
     reference : a reference number; None for a random one, see :func:`new_reference`
     date : the day of the letter; None for today
     valid_days : for how many days the letter may be used
-    templates : a folder with the company's own texts and templates; what is not there is taken from the package
+    templates : a folder with the company's own texts and templates, or these files by name, as a bundle holds them
+        (they may then do less, see ``docs/letter.md``); what is not there is taken from the package
     locked : features of which the person said that they cannot be changed
 
     Returns
@@ -153,7 +149,7 @@ def write_letter(
     )
     number = clean(reference or "") or new_reference()
     context = _context(case, clean(applicant), organisation, number)
-    html, text = _render(context, templates)
+    html, text = render(context, templates)
     return Letter(html, text, language, number)
 
 
@@ -178,40 +174,6 @@ def _context(case: Case, applicant: str, organisation: str, reference: str) -> d
         "closing": say("letter.closing"),
         "texts": case.wording.texts.table,
     }
-
-
-def _render(context: Mapping[str, Any], templates: str | Path | None) -> tuple[str, str]:
-    try:
-        from jinja2 import ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined, TemplateError
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError:
-        raise MissingDependencyError("A letter needs jinja2. Install it with: pip install 'armin[web]'.") from None
-    own = [] if templates is None else [FileSystemLoader(str(templates))]
-    environment = ImmutableSandboxedEnvironment(
-        loader=ChoiceLoader([*own, PackageLoader("armin.letter", "templates")]),
-        autoescape=lambda name: name is None or not name.endswith((".txt.j2", ".css")),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["fill"] = _fill
-    try:
-        html = environment.get_template("letter.html.j2").render(context)
-        text = environment.get_template("letter.txt.j2").render(context)
-    except (TemplateError, TypeError) as error:
-        where = f" in {getattr(error, 'name', None)}" if getattr(error, "name", None) else ""
-        raise ParameterError(
-            f"The letter's template{where} cannot be used: {error}. Correct it in 'templates'."
-        ) from error
-    return html, text.replace("\u00a0", " ")  # its lines are broken already
-
-
-def _fill(text: str, first: str = "", width: int = 78) -> str:
-    """A paragraph in lines; ``first`` stands before the first, and the others are indented as far."""
-    return textwrap.fill(
-        text, width, initial_indent=first, subsequent_indent=" " * len(first), break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
 
 
 def _check_text(name: str, text: object) -> None:
