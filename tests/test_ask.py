@@ -15,7 +15,8 @@ from armin import ARMIN, ImputationAR, RobustAR, Schema
 from armin.datasets import make_loans
 from armin.errors import NotFittedError, ParameterError
 from armin.explainer.ask import ask_or_act
-from armin.explainer.telling import _Remembering, representatives
+from armin.explainer.memory import GuessingOracle, RememberingOracle
+from armin.explainer.telling import representatives
 from armin.schema import Feature
 from armin.solve.stopping import stop_when
 
@@ -264,10 +265,25 @@ def test_remembering_changes_nothing(kind):
     world = make_world(2, kind, blanks=2)
     explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=5).fit(world.X)
     codes = world.schema.encode(world.X)
-    plain, memory = explainer.read_.encode.encode, _Remembering(explainer.oracle_)
+    plain, memory = explainer.read_.encode.encode, RememberingOracle(explainer.oracle_)
     for part in (codes[:7], codes[3:40], codes):
         np.testing.assert_array_equal(explainer.read_.encode(part), plain(part))
         np.testing.assert_array_equal(memory.accepts(part), explainer.oracle_.accepts(part))
+
+
+@pytest.mark.parametrize("kind", ["linear", "forest"])
+def test_where_the_reading_is_wrong_the_model_itself_decides(kind, monkeypatch):
+    world = make_world(2, kind, blanks=2)
+    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=8, n_fresh=0).fit(world.X)
+    right = ask_or_act(explainer, world.row, n_values=4)
+
+    def accept_all(self, codes):
+        self.asked.append(codes)
+        self._answers.append(np.ones(codes.shape[0], dtype=bool))
+        return self._answers[-1]
+
+    monkeypatch.setattr(GuessingOracle, "accepts", accept_all)
+    assert ask_or_act(explainer, world.row, n_values=4).to_dict() == right.to_dict()
 
 
 @settings(deadline=None, max_examples=60)

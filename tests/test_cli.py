@@ -427,6 +427,27 @@ def test_letter(bundle: str, tmp_path: Path) -> None:
     assert "Ada" in (folder / "letter-1.txt").read_text("utf-8")
 
 
+def test_a_bundle_brings_its_own_letter_texts(desk: Desk, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    own, other, file = tmp_path / "own", tmp_path / "other", str(tmp_path / "b.armin")
+    for folder, title in ((own, "Ihr Weg"), (other, "Der andere Weg")):
+        folder.mkdir()
+        (folder / "de.toml").write_text(f'[plan]\ntitle = "{title}"\n', "utf-8")
+    assert desk.pack("--trust", "--letter", str(own), "--output", file).exit_code == 0
+    assert "de.toml" in CliRunner().invoke(app, ["inspect", file]).stdout
+    words = ["--language", "de", "--to", "text"]
+    assert "IHR WEG" in from_bundle(file, *words, command="letter").stdout
+    assert "DER ANDERE WEG" in from_bundle(file, *words, "--templates", str(other), command="letter").stdout
+    promised = str(tmp_path / "promised.armin")
+    calibrated = ["calibrate", desk.path("train.csv"), "--bundle", file, "--label-column", "repaid"]
+    calibrated += ["--people", "5", "--promise", "0.5", "--blank", "income", "--output", promised]
+    assert CliRunner().invoke(app, calibrated).exit_code in (0, 1)
+    assert "IHR WEG" in from_bundle(promised, *words, command="letter").stdout
+    (own / "notes.txt").write_text("x", "utf-8")
+    refused = desk.pack("--trust", "--letter", str(own), "--output", file)
+    assert (refused.exit_code, "'notes.txt' is no letter file" in refused.stderr) == (2, True)
+
+
 def test_serve_passes_everything_on(bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fastapi")
     import armin.desk.serve

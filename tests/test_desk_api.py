@@ -25,7 +25,6 @@ from sklearn.preprocessing import StandardScaler
 from armin import ARMIN, ImputationAR, Schema
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
-from armin.solve import stop_when
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
@@ -36,7 +35,6 @@ from fastapi.testclient import TestClient  # noqa: E402
 
 from armin.desk.app import create_app  # noqa: E402
 from armin.desk.demo import demo_people, save_demo_bundle  # noqa: E402
-from armin.desk.problems import ProblemError  # noqa: E402
 from armin.desk.serve import serve  # noqa: E402
 from armin.desk.service import Desk, Person, warm_up  # noqa: E402
 from armin.desk.settings import DeskSettings  # noqa: E402
@@ -177,6 +175,52 @@ def test_letter_carries_the_choice_and_its_own_policy(client):
     is_problem(client.post("/api/v1/letter", json={**body, "language": "xx"}), 422, "language")
     is_problem(client.post("/api/v1/letter", json={**body, "choice": 99}), 422, "choice")
     is_problem(client.post("/api/v1/letter", json={**body, "applicant": "a\nb"}), 422, "applicant")
+
+
+ENGLISH = (
+    "approved",
+    "Income",
+    "ExistingLoans",
+    "existing loans",
+    "Purpose",
+    "the purpose",
+    "Education",
+    "NewCar",
+    "Masters",
+)
+
+
+def test_the_demo_speaks_german_throughout(tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("skops")
+    from armin.bundle import load_bundle
+
+    with TestClient(create_app(load_bundle(save_demo_bundle(tmp_path))), base_url="http://localhost") as client:
+        for person in demo_people(LOANS):
+            body = {"row": person["row"], "language": "de"}
+            page = client.post("/api/v1/letter", json=body).text
+            assert "bewilligt" in page
+            assert not [word for word in ENGLISH if word in page]
+        page = client.post("/api/v1/letter", json={"row": ROW, "language": "de"}).text
+        assert "Senken Sie „Zahl der laufenden Kredite“ von 2 auf 0." in page
+        assert "von Neuwagen zu Gebrauchtwagen" in page
+        assert "approved" in client.post("/api/v1/letter", json={"row": ROW}).text
+
+
+def test_a_bundles_letter_files_are_used_and_not_believed(explainer):
+    pytest.importorskip("jinja2")
+    own = bundle_of(explainer)
+    own.letter = {"fr.toml": '[plan]\ntitle = "Votre plan"\n'}
+    with TestClient(create_app(own), base_url="http://localhost") as client:
+        assert client.get("/api/v1/schema").json()["languages"] == ["de", "en", "fr"]
+        page = client.post("/api/v1/letter", json={"row": ROW, "language": "fr"})
+        assert "Votre plan" in page.text
+        assert page.headers["content-security-policy"] in page.text
+    own.letter = {"letter.txt.j2": "{% include '/etc/passwd' %}"}
+    with TestClient(create_app(own), base_url="http://localhost") as client:
+        refused = client.post("/api/v1/letter", json={"row": ROW})
+        is_problem(refused, 422)
+        assert "root:" not in refused.text
 
 
 def test_health_metrics_and_openapi(client):
@@ -488,25 +532,49 @@ def test_answering_changes_nothing_in_the_explainer(explainer):
     assert all(before[name] is after[name] for name in before)
 
 
-class Promising(ARMIN):
-    """Tests its promise for the blanks at hand while it explains, as ARMIN does."""
+@pytest.fixture(scope="module")
+def promising():
+    half = len(LOANS.X) // 2
+    explainer = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=0.8, n_people=60)
+    explainer.fit(LOANS.X[:half], people=LOANS.X[half:]).calibrate(blanks=["Income"])
+    return explainer
 
-    def explain(self, row, *, locked=()):
-        self.calibrations_["these blanks"] = "tested"
-        return super().explain(row, locked=locked)
+
+def test_a_promise_is_made_for_the_blanks_that_were_tested(promising):
+    with TestClient(create_app(bundle_of(promising)), base_url="http://localhost") as client:
+        promise = client.get("/api/v1/schema").json()["promise"]
+        assert (promise["share"], promise["assurance"]) == (0.8, 0.9)
+        assert [(test["blanks"], test["locked"]) for test in promise["tested"]] == [(["Income"], [])]
+        answer = client.post("/api/v1/recourse", json={"row": ROW}).json()
+        level = promising.calibrations_[("Income",), ()].used_level
+        assert answer["confidence"]["asked"] == level
+        assert answer["certificate"]["promise"]["kept"] is True
+        assert client.post("/api/v1/ask", json={"row": ROW}).json()["notes"] == answer["notes"]
+        other = client.post("/api/v1/recourse", json={"row": ROW, "confidence": 0.33}).json()
+        assert other["confidence"]["asked"] == 0.33
+        assert other["certificate"]["promise"] is None
 
 
-def test_a_promise_that_was_tested_half_way_is_neither_made_nor_remembered(explainer):
-    promising = Promising(LOANS.classifier, LOANS.schema, desired="approved")
-    promising.__dict__.update(vars(explainer), calibrations_={})
-    desk = Desk(bundle_of(promising), DeskSettings())
-    with stop_when(lambda: True), pytest.raises(ProblemError, match="not tested"):
-        desk.recourse(Person(ROW))
-    assert promising.calibrations_ == {}
-    desk.recourse(Person(ROW))
-    assert promising.calibrations_ == {"these blanks": "tested"}
-    with stop_when(lambda: True):
-        desk.recourse(Person(ROW))  # known by now, so nothing was tested half-way
+def test_blanks_that_were_not_tested_get_an_answer_without_a_promise_and_no_test(promising, monkeypatch):
+    monkeypatch.setattr("armin.explainer.methods.run_trials", None)  # calling it would be an error
+    before = dict(promising.calibrations_)
+    level = max(promising.confidence, before[("Income",), ()].used_level)
+    with TestClient(create_app(bundle_of(promising)), base_url="http://localhost") as client:
+        for more in ({"row": {**ROW, "Education": None}}, {"row": ROW, "locked": ["Purpose", "Purpose"]}):
+            answer = client.post("/api/v1/recourse", json=more).json()
+            assert answer["certificate"]["promise"] is None
+            assert answer["notes"][0].startswith("This advice makes no promise")
+            assert answer["confidence"]["asked"] == level
+            path = client.post("/api/v1/path", json=more).json()
+            assert path["asked"] == level
+            plans = [point["recourse"] for point in path["points"]]
+            plans += client.post("/api/v1/alternatives", json=more).json()["plans"]
+            assert all(plan["notes"][0] == answer["notes"][0] for plan in plans)
+            assert client.post("/api/v1/ask", json=more).json()["notes"][0] == answer["notes"][0]
+            assert client.post("/api/v1/letter", json=more).status_code == 200
+        whole = client.post("/api/v1/recourse", json={"row": {**ROW, "Income": 20_000}}).json()
+        assert whole["notes"] == []  # nothing is blank, so the plan is certain
+    assert promising.calibrations_ == before
 
 
 class Held(ARMIN):

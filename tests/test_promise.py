@@ -246,7 +246,7 @@ def test_calibration_holds_in_a_world_with_known_truth() -> None:
     train = world(3000)
     y = (train.sum(axis=1) + rng.normal(size=len(train)) > 0).astype(int)
     model = LogisticRegression().fit(train, y)
-    schema = Schema.infer(train).update(a={"lower": -6, "upper": 6}, b={"lower": -6, "upper": 6})
+    schema = Schema.infer(train, bounds={"a": (-6, 6), "b": (-6, 6)})
     broken = 0
     repetitions = 30
     for _ in range(repetitions):

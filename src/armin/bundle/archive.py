@@ -32,7 +32,7 @@ MOST_BYTES = 2**31
 MANIFEST = "manifest.json"
 PARTS = (
     "schema.toml", "settings.json", "like.json", "model.skops", "model.pickle", "learned.json", "learned.npz",
-    "learned.pickle", "people.json",
+    "learned.pickle", "people.json", "letter.json",
 )  # fmt: skip
 _MOST_MANIFEST = 2**22
 _DAWN = (1980, 1, 1, 0, 0, 0)

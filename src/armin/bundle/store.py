@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from armin.explainer import ARMIN, ImputationAR, RobustAR
 from armin.explainer.base import Explainer
 from armin.impute import NativeMissing
 from armin.impute.legal import uniform
+from armin.letter.own import Templates, check_own, read_own
+from armin.letter.render import try_own
 from armin.schema import Schema
 
 __all__ = ["Bundle", "inspect_bundle", "load_bundle", "save_bundle"]
@@ -41,11 +44,13 @@ class Bundle:
     explainer : fitted, ready to explain
     manifest : what the bundle says about itself; see ``docs/bundle.md``
     people : prepared applicants, each with "name", "story" and "row"
+    letter : a company's own letter files, name to text; to be passed to ``write_letter`` as ``templates``
     """
 
     explainer: Explainer
     manifest: dict[str, Any]
     people: tuple[dict[str, Any], ...] = ()
+    letter: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -65,6 +70,7 @@ def save_bundle(
     *,
     title: str | None = None,
     people: Sequence[Mapping[str, Any]] | None = None,
+    letter: Templates | None = None,
     created: datetime | None = None,
     trust: bool = False,
 ) -> Path:
@@ -76,6 +82,8 @@ def save_bundle(
     explainer : fitted
     title : what it is about, shown to people
     people : prepared applicants: mappings with "name", "row" and, if wanted, "story"
+    letter : a folder with the company's own letter texts and templates, or these files by name; see
+        ``docs/letter.md``. Letters are tried out with them first
     created : the date that the bundle states; now if left out. With the same date, the same explainer gives the
         same bytes
     trust : store what cannot be stored safely all the same; such a bundle is only loaded with ``trust=True``
@@ -104,10 +112,14 @@ def save_bundle(
     parts, needs = _parts(explainer, trust=trust)
     if chosen:
         parts["people.json"] = Writer(explainer.schema).json(chosen).encode()
+    files = {} if letter is None else try_own(letter if isinstance(letter, Mapping) else read_own(letter))
+    if files:
+        parts["letter.json"] = json.dumps(files, ensure_ascii=False, sort_keys=True).encode()
     manifest = describe(explainer, title, created) | {
         "kept": what_is_kept(_fitted(explainer))
         + (["Prepared applicants, complete with their values."] if chosen else []),
         "people": len(chosen),
+        "letter": sorted(files),
         "trust": needs,
     }
     write_archive(Path(path), manifest, parts)
@@ -141,6 +153,7 @@ def load_bundle(path: str | Path, *, trust: bool = False) -> Bundle:
         explainer._bind(frame_of_types(reader.read(parts["like.json"])))
         people = reader.read(parts["people.json"]) if "people.json" in parts else []
         chosen = tuple(_person(explainer, i, person) for i, person in enumerate(people, start=1))
+        letter = _letter(parts)
     except ArminError:
         raise
     except Exception as error:  # a part that is well-formed but makes no sense
@@ -148,7 +161,7 @@ def load_bundle(path: str | Path, *, trust: bool = False) -> Bundle:
             f"{str(path)!r} cannot be loaded ({type(error).__name__}). It is damaged, or was made with other versions "
             "of the libraries; 'armin inspect' shows which."
         ) from None
-    return Bundle(explainer, manifest, chosen)
+    return Bundle(explainer, manifest, chosen, letter)
 
 
 def inspect_bundle(path: str | Path) -> dict[str, Any]:
@@ -161,13 +174,14 @@ def inspect_bundle(path: str | Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        The manifest, with "bytes" (size of the file) and "trust" as found in the file rather than as claimed.
+        The manifest, with "bytes" (size of the file), and "trust" and "letter" as found in the file rather than as
+        claimed.
     """
     manifest, parts = read_archive(Path(path))
     needs = [name for name in parts if name.endswith(".pickle")]
     if "model.skops" in parts:
         needs += unknown_types(parts["model.skops"])
-    return manifest | {"trust": needs, "bytes": Path(path).stat().st_size}
+    return manifest | {"trust": needs, "letter": sorted(_letter(parts)), "bytes": Path(path).stat().st_size}
 
 
 def _parts(explainer: Explainer, *, trust: bool) -> tuple[dict[str, bytes], list[str]]:
@@ -258,6 +272,16 @@ def _model(parts: dict[str, bytes], *, trust: bool) -> Any:
     if "model.pickle" in parts:
         return load_pickle(parts["model.pickle"], "The classifier", trust=trust)
     return load_model(parts["model.skops"], trust=trust)
+
+
+def _letter(parts: dict[str, bytes]) -> dict[str, str]:
+    """A company's letter files: texts under known names, whatever the part claims."""
+    try:
+        return check_own(json.loads(parts.get("letter.json", b"{}")))
+    except ArminError as error:
+        raise DataError(f"The bundle's letter files cannot be used: {error}") from None
+    except (ValueError, RecursionError):
+        raise DataError("The bundle's letter files cannot be read. Get it again from its source.") from None
 
 
 def _person(explainer: Explainer, number: int, person: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import typer
 from armin.cli.app import EXIT_CODES, app, told_plainly
 from armin.cli.options import Answers, People, Settings, Source, spread
 from armin.cli.run import ask_path, ask_plan, ask_question, run
-from armin.cli.source import open_explainer, read_people, write_text
+from armin.cli.source import open_explainer, open_source, read_people, write_text
 from armin.errors import MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
@@ -80,14 +80,17 @@ def letter(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Where to write; a folder for several people.")
     ] = None,
-    language: Annotated[str, typer.Option(help="en, de, or a language of --templates.")] = "en",
+    language: Annotated[str, typer.Option(help="en, de, or a language of your own texts.")] = "en",
     applicant: Annotated[
         str, typer.Option(metavar="NAME", help="The person's name.", show_default="what --id-column says")
     ] = "",
     organisation: Annotated[str, typer.Option(metavar="NAME", help="Who sends it.")] = "",
     valid_days: Annotated[int, typer.Option(help="For how many days it may be used.")] = 30,
     plans: Annotated[int, typer.Option(help="How many plans to choose from.")] = 3,
-    templates: Annotated[Path | None, typer.Option(metavar="DIR", help="Your own texts and templates.")] = None,
+    templates: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Your own texts and templates.", show_default="those in the bundle"),
+    ] = None,
 ) -> None:
     """Write the letter for each person in ROWS.
 
@@ -96,7 +99,7 @@ def letter(
     Example: armin letter people.csv --bundle loans.armin --id-column name --language de --to pdf --output letters/
     """
     with told_plainly():
-        explainer = open_explainer(source, settings)
+        explainer, own = open_source(source, settings)
         frame = read_people(people, explainer.schema, source.label_column)
         several = len(frame) != 1 or (output is not None and output.is_dir())
         suffix = "" if output is None else output.suffix.lower()
@@ -109,7 +112,7 @@ def letter(
             written, found = _letter(
                 explainer, frame.iloc[[i]], tuple(people.locked or ()), plans,
                 language=language, applicant=name, organisation=organisation, valid_days=valid_days,
-                templates=templates,
+                templates=templates or own,
             )  # fmt: skip
             _send(written, output, f"letter-{i + 1}" if several else "", paper)
             code = code if found else 1

@@ -55,6 +55,9 @@ def pack(
     people: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help='Prepared applicants: [{"name", "story", "row"}, ...].')
     ] = None,
+    letter: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Your own letter texts and templates, to be packed too.")
+    ] = None,
     allow_pickle: Annotated[
         bool, typer.Option("--allow-pickle", help="Store what only loads with --trust, rather than refuse.")
     ] = False,
@@ -68,7 +71,7 @@ def pack(
         from armin.bundle import inspect_bundle, save_bundle
 
         explainer = build_explainer(training, settings)
-        file = save_bundle(output, explainer, title=title, people=_prepared(people), trust=allow_pickle)
+        file = save_bundle(output, explainer, title=title, people=_prepared(people), letter=letter, trust=allow_pickle)
         if sys.stdout.isatty():
             _tell(inspect_bundle(file), str(file))
 
@@ -113,6 +116,7 @@ def _tell(found: dict[str, Any], name: str) -> None:
         "Columns": ", ".join(found.get("features", [])),
         "Settings": ", ".join(f"{key}={value}" for key, value in found.get("settings", {}).items()),
         "People": f"prepared applicants: {found.get('people', 0)}",
+        "Letter": ", ".join(found["letter"]) or "as packaged with ARMIN",
         "Made with": ", ".join(f"{key} {value}" for key, value in found.get("libraries", {}).items()),
         "Loads": f"with --trust only: {', '.join(found['trust'])}" if found["trust"] else "safely, without --trust",
     }
@@ -173,7 +177,7 @@ def calibrate(
             typer.echo(f"{', '.join(hidden)}: {_outcome(test)}")
         if forget_people:
             del explainer.people_
-        save_bundle(output, explainer, title=loaded.title, people=loaded.people, trust=trust)
+        save_bundle(output, explainer, title=loaded.title, people=loaded.people, letter=loaded.letter, trust=trust)
         raise typer.Exit(0 if all(test.kept for test in found) else 1)
 
 

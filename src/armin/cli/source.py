@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from armin.explainer.base import Explainer
     from armin.schema import Schema
 
-__all__ = ["build_explainer", "open_explainer", "read_people"]
+__all__ = ["build_explainer", "open_explainer", "open_source", "read_people"]
 
 NAMES = {"samples": "n_samples", "seed": "random_state"}
 """Options whose parameter is called otherwise."""
@@ -31,15 +32,20 @@ NEEDED = ("model", "train", "schema", "desired")
 
 def open_explainer(source: Source, settings: Settings) -> Explainer:
     """The explainer, from a bundle or from scratch."""
+    return open_source(source, settings)[0]
+
+
+def open_source(source: Source, settings: Settings) -> tuple[Explainer, Mapping[str, str] | None]:
+    """The explainer, from a bundle or from scratch, and the bundle's own letter files if it has any."""
     if source.bundle is None:
-        return build_explainer(source, settings)
+        return build_explainer(source, settings), None
     from armin.bundle import load_bundle
 
     twice = [name for name in NEEDED if getattr(source, name)]
     if twice:
         raise ParameterError(f"--bundle holds what --{twice[0]} says. Give one of the two.")
-    explainer = load_bundle(source.bundle, trust=source.trust).explainer
-    return _changed(explainer, settings.given())
+    bundle = load_bundle(source.bundle, trust=source.trust)
+    return _changed(bundle.explainer, settings.given()), bundle.letter or None
 
 
 def build_explainer(training: Training, settings: Settings) -> Explainer:

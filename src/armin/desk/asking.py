@@ -99,7 +99,8 @@ async def read_asked(request: Request, model: type[A], schema: Schema, settings:
         asked = model.model_validate(data)
     except ValidationError as error:
         raise _of_pydantic(error) from None
-    asked = asked.model_copy(update={"row": check_row(schema, asked.row)})
+    once = tuple(dict.fromkeys(asked.locked))
+    asked = asked.model_copy(update={"row": check_row(schema, asked.row), "locked": once})
     unknown = [name for name in asked.locked if name not in schema.names]
     if unknown:
         text = f"{_clip(unknown[0])!r} is not a column. The columns are: {', '.join(schema.names)}."

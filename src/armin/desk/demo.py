@@ -13,6 +13,33 @@ from armin.explainer import ARMIN
 
 __all__ = ["demo_people", "run_demo", "save_demo_bundle"]
 
+GERMAN = """\
+[labels]
+Age = "Alter"
+Income = "Einkommen"
+Purpose = "Verwendungszweck"
+Education = "Abschluss"
+ExistingLoans = "Zahl der laufenden Kredite"
+
+[values.Purpose]
+NewCar = "Neuwagen"
+UsedCar = "Gebrauchtwagen"
+Furniture = "Möbel"
+Business = "Geschäftsgründung"
+Repairs = "Reparaturen"
+
+[values.Education]
+HighSchool = "Schulabschluss"
+Bachelor = "Bachelor"
+Masters = "Master"
+Doctorate = "Promotion"
+
+[decisions]
+approved = "bewilligt"
+rejected = "abgelehnt"
+"""
+"""The loan book's own words in German, as a company would put them into its ``de.toml``."""
+
 
 def demo_people(loans: Loans) -> tuple[dict[str, Any], ...]:
     """Three prepared applicants: one blank, two blanks, and somebody who is accepted already.
@@ -64,7 +91,8 @@ def save_demo_bundle(folder: str | Path, *, forest: bool = False) -> Path:
     classifier = _forest(loans) if forest else loans.classifier
     explainer = ARMIN(classifier, loans.schema, desired="approved").fit(loans.X)
     path = Path(folder) / ("forest.armin" if forest else "loans.armin")
-    save_bundle(path, explainer, title="Loan applications (made up)", people=demo_people(loans))
+    title = "Loan applications (made up)"
+    save_bundle(path, explainer, title=title, people=demo_people(loans), letter={"de.toml": GERMAN})
     return path
 
 

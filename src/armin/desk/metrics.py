@@ -39,13 +39,13 @@ class Metrics:
     stopped: int = 0
     _requests: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     _buckets: dict[str, list[int]] = field(default_factory=dict)
-    _seconds: Counter[str] = field(default_factory=Counter)
+    _seconds: dict[str, float] = field(default_factory=dict)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Note one answered request."""
         self._requests[method, route, status] += 1
         self._buckets.setdefault(route, [0] * (len(BUCKETS) + 1))[bisect_left(BUCKETS, seconds)] += 1
-        self._seconds[route] += seconds  # type: ignore[assignment]  # a Counter of floats is a sum by key
+        self._seconds[route] = self._seconds.get(route, 0.0) + seconds
 
     def text(self) -> str:
         """All numbers, for a Prometheus server to collect."""

@@ -6,20 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from armin.desk.describe import feature_dict
 from armin.desk.problems import ProblemError
 from armin.desk.settings import DeskSettings
-from armin.explainer.ask import ask_or_act
+from armin.explainer import ARMIN
+from armin.explainer.ask import AskOrAct
 from armin.explainer.base import Explainer
-from armin.recourse import Recourse
+from armin.recourse import Recourse, RecoursePath
+from armin.report.words import percent
 from armin.schema import Feature, Schema, Value
-from armin.solve import stopped
 
 __all__ = ["BundleLike", "Desk", "LetterPage", "Person", "warm_up"]
 
 Row = Mapping[str, Value | None]
+Answer = TypeVar("Answer", bound=Recourse | RecoursePath | tuple[Recourse, ...] | AskOrAct)
 
 
 class BundleLike(Protocol):
@@ -89,19 +91,26 @@ class Desk:
             from armin.letter import languages
         except ImportError:
             return ()
-        return tuple(languages())
+        return tuple(languages(self._own))
+
+    @property
+    def _own(self) -> Mapping[str, str] | None:
+        """The company's own letter files, if the bundle holds any."""
+        return getattr(self.bundle, "letter", None) or None
 
     def describe(self) -> dict[str, Any]:
         """The form: fields, limits, prepared applicants."""
         explainer, limits = self.bundle.explainer, self.settings
-        promise = getattr(explainer, "promise", None)
         return {
             "title": self.bundle.title,
-            "desired": [_plain(label) for label in explainer.oracle_.target.labels],
+            "desired": list(explainer.oracle_.target.labels),
             "confidence": getattr(explainer, "confidence", None),
-            "promise": None if promise is None else {"share": promise, "assurance": explainer.assurance},
+            "promise": _promise(explainer),
             "features": [feature_dict(feature) for feature in self.schema],
-            "people": [_person(person, self.schema) for person in self.bundle.people],
+            "people": [
+                {"name": p["name"], "story": p.get("story") or "", "row": self._whole(p["row"])}
+                for p in self.bundle.people
+            ],
             "languages": list(self.languages) or ["en"],
             "limits": {
                 "max_bytes": limits.max_bytes,
@@ -113,8 +122,7 @@ class Desk:
 
     def recourse(self, person: Person) -> dict[str, Any]:
         """The plan for one person."""
-        answer: dict[str, Any] = self._ask(person, lambda e: e.explain(person.row, locked=person.locked).to_dict())
-        return answer
+        return self._ask(person, lambda e: e.explain(person.row, locked=person.locked)).to_dict()
 
     def path(self, person: Person) -> dict[str, Any]:
         """The cheapest plan for every confidence."""
@@ -130,8 +138,8 @@ class Desk:
 
     def ask(self, person: Person) -> dict[str, Any]:
         """What telling each blank would be worth."""
-        answer: dict[str, Any] = self._ask(person, lambda e: ask_or_act(e, person.row, locked=person.locked).to_dict())
-        return answer
+        found = self._ask(person, lambda e: e.ask(person.row, locked=person.locked))
+        return found.to_dict() | {"notes": list(found.plan.notes)}
 
     def letter(
         self, person: Person, *, language: str, applicant: str, choice: int, reference: str | None
@@ -157,40 +165,76 @@ class Desk:
         letter = write_letter(
             plans, person.row, schema=self.schema, language=language, applicant=applicant,
             organisation=self.settings.organisation, reference=reference, locked=person.locked,
+            templates=self._own,
         )  # fmt: skip
         return LetterPage(letter.html, letter.content_security_policy)
 
     def _plans(self, person: Person, count: int) -> tuple[Recourse, ...]:
-        plans: tuple[Recourse, ...] = self._ask(
-            person, lambda e: e.alternatives(person.row, count, locked=person.locked)
-        )
+        plans = self._ask(person, lambda e: e.alternatives(person.row, count, locked=person.locked))
         # who is accepted as they stand needs no plan
         return plans[:1] if plans and plans[0].outcome == "already_accepted" else plans
 
-    def _ask(self, person: Person, question: Callable[[Any], Any]) -> Any:
+    def _ask(self, person: Person, question: Callable[[Explainer], Answer]) -> Answer:
         """Put a question to a copy of the explainer, so that requests share nothing that changes."""
-        explainer = copy(self.bundle.explainer)
+        explainer: Explainer = self.bundle.explainer
+        note = ""
         if person.confidence is not None:
-            if not hasattr(explainer, "asking"):
+            if not isinstance(explainer, ARMIN):
                 text = f"{type(explainer).__name__} works without a confidence. Leave 'confidence' out."
                 raise ProblemError.of_fields([("confidence", "#/confidence", text)])
             explainer = explainer.asking(person.confidence)
-        limit = explainer.time_limit
-        explainer.time_limit = min(limit or self.settings.time_limit, self.settings.time_limit)
-        known: dict[Any, Any] | None = getattr(explainer, "calibrations_", None)
-        if known is None:
-            return question(explainer)
-        explainer.calibrations_ = mine = dict(known)
-        answer = question(explainer)
-        if len(mine) > len(known) and stopped():
-            # a test that was cut short would promise what it did not see
-            raise ProblemError(
-                504,
-                "This desk promises how often its advice works, and has not tested that for these blanks yet; the test "
-                "took too long. Ask with a 'confidence' instead, or have the blanks calibrated beforehand.",
-            )
-        known.update(mine)  # by pattern of blanks, without any value
+        elif isinstance(explainer, ARMIN) and not _is_tested(explainer, person):
+            # a test on real people takes minutes: it belongs to 'armin calibrate', not into a request
+            level = max([float(explainer.confidence), *(c.used_level for c in explainer.calibrations_.values())])
+            explainer = explainer.asking(level)
+            note = _UNTESTED.format(percent(level))
+        mine = copy(explainer)
+        mine.time_limit = min(explainer.time_limit or self.settings.time_limit, self.settings.time_limit)
+        answer: Answer = _noted(question(mine), note)
         return answer
+
+    def _whole(self, row: Row) -> Row:
+        """A prepared applicant's row with all columns."""
+        return {name: row.get(name) for name in self.schema.names}
+
+
+_UNTESTED = (
+    "This advice makes no promise: it was not tested on real people with these blanks and these things that cannot "
+    "change. It is made for {} of the plausible values, the most that any test here has called for."
+)
+
+
+def _is_tested(explainer: ARMIN, person: Person) -> bool:
+    """Whether nothing was promised, or the promise was tested on people like this one."""
+    blanks = tuple(sorted(name for name, value in person.row.items() if value is None))
+    if explainer.promise is None or not blanks:
+        return True
+    pattern = (None if explainer.missingness is not None else blanks, tuple(sorted(person.locked)))
+    return pattern in explainer.calibrations_
+
+
+def _noted(answer: Any, note: str) -> Any:
+    """An answer with one more note, if there is one, on each of its plans."""
+    if not note:
+        return answer
+    if isinstance(answer, RecoursePath):
+        return replace(answer, points=_noted(answer.points, note))
+    if isinstance(answer, AskOrAct):
+        return replace(answer, plan=_noted(answer.plan, note))
+    if isinstance(answer, Recourse):
+        return replace(answer, notes=(note, *answer.notes))
+    return tuple(_noted(plan, note) for plan in answer)
+
+
+def _promise(explainer: Explainer) -> dict[str, Any] | None:
+    """What is promised, and for which blanks it was tested; "blanks" is null where they come from a model."""
+    if not isinstance(explainer, ARMIN) or explainer.promise is None:
+        return None
+    tested = [
+        {"blanks": blanks, "locked": locked, "kept": test.kept, "sentence": test.sentence}
+        for (blanks, locked), test in explainer.calibrations_.items()
+    ]
+    return {"share": explainer.promise, "assurance": explainer.assurance, "tested": tested}
 
 
 def warm_up(desk: Desk) -> None:
@@ -206,7 +250,7 @@ def warm_up(desk: Desk) -> None:
     for one in (explainer, searching):
         for row in rows:
             quick = Desk(_Instead(desk.bundle, one), replace(desk.settings, time_limit=5.0))
-            quick.recourse(Person({name: row.get(name) for name in desk.schema.names}))
+            quick.recourse(Person(desk._whole(row)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,16 +269,3 @@ class _Instead:
 
 def _middle(feature: Feature) -> Value | None:
     return feature.value(float(round((feature.low_code + feature.high_code) / 2)))
-
-
-def _person(person: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    row = person["row"]
-    return {
-        "name": str(person["name"]),
-        "story": str(person.get("story") or ""),
-        "row": {name: _plain(row.get(name)) for name in schema.names},
-    }
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value

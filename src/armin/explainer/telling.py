@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from armin.explainer.base import Explainer
 from armin.explainer.compare import after_plan
+from armin.explainer.memory import GuessingOracle, RememberingOracle, RememberingSampler
 from armin.impute import NativeMissing
-from armin.models.encoding import Oracle, ReadClassifier
 from armin.models.kinds import BlackBox
 from armin.recourse import Recourse
 from armin.schema import Feature, Value
@@ -47,9 +47,10 @@ class Desk:
         self.codes, self.locked = codes, locked
         self.quick = copy(explainer)
         self.quick.n_fresh = 0
-        self.quick.decision_ = _Remembering(explainer.decision_)
+        self.quick.decision_ = RememberingOracle(explainer.decision_)
         same = explainer.oracle_ is explainer.decision_
-        self.quick.oracle_ = self.quick.decision_ if same else _Remembering(explainer.oracle_)
+        self.quick.oracle_ = self.quick.decision_ if same else RememberingOracle(explainer.oracle_)
+        self.quick.sampler_ = RememberingSampler(explainer.sampler_)
         # a child of the stream for fresh completions, so that neither stream is used twice
         self.rng = explainer._streams(codes)[1].spawn(1)[0]
         sample = self.quick._samples(codes)[0]
@@ -72,13 +73,13 @@ class Desk:
         """
         reads = not isinstance(self.quick.read_.model, BlackBox)
         plans: list[Recourse] = []
-        guesses: list[_Guessing] = []
+        guesses: list[GuessingOracle] = []
         for codes, seed in zip(rows, seeds, strict=True):
             if stopped():
                 return None
             one = self._seeded(seed)
             if reads:
-                one.oracle_ = _Guessing(self.quick.oracle_, self.quick.read_)
+                one.oracle_ = GuessingOracle(self.quick.oracle_, self.quick.read_)
                 guesses.append(one.oracle_)
             plans.append(_advised(one, codes, self.locked))
         asked = [block for guess in guesses for block in guess.asked]
@@ -127,11 +128,8 @@ class Desk:
             return
         if self.quick.random_state is None or isinstance(self.quick.sampler, NativeMissing):
             return
-        n, batches = self.quick.n_samples, []
-        for row in rows:
-            rng = self.quick._streams(row)[0]
-            batches += [self.quick.sampler_.sample(row, n, rng).values for _ in range(2)]
-        self.quick.read_.encode(np.concatenate(batches))
+        sampler, n = self.quick.sampler_, self.quick.n_samples
+        self.quick.read_.encode(np.concatenate([sampler.sample(r, n, self.quick._streams(r)[0]).values for r in rows]))
 
     def noise(self, plan: Recourse) -> float | None:
         """By how much the cost of acting now is down to the draws; None if the search was stopped."""
@@ -264,39 +262,3 @@ def _advised(explainer: Explainer, codes: FloatArray, locked: tuple[str, ...]) -
         return one._answer(case, one._judge(case, case.problem, None), sample, None, one._stated, locked, {})
 
     return explainer._carefully(advise)
-
-
-class _Remembering(Oracle):
-    """An oracle that does not ask the estimator about the same row twice."""
-
-    def __init__(self, oracle: Oracle) -> None:
-        self.__dict__.update(oracle.__dict__)
-        self._seen: dict[bytes, bool] = {}
-
-    def accepts(self, codes: FloatArray) -> NDArray[np.bool_]:
-        keys = [row.tobytes() for row in np.ascontiguousarray(codes)]
-        new = {key: i for i, key in enumerate(keys) if key not in self._seen}
-        if new:
-            answers = super().accepts(codes[list(new.values())])
-            self._seen.update(zip(new, answers.tolist(), strict=True))
-        return np.array([self._seen[key] for key in keys], dtype=bool)
-
-
-class _Guessing(Oracle):
-    """An oracle that answers as the reading of the estimator does, and keeps what it was asked for the estimator."""
-
-    def __init__(self, oracle: Oracle, read: ReadClassifier) -> None:
-        self.__dict__.update(oracle.__dict__)
-        self.read = read
-        self.asked: list[FloatArray] = []
-        self.answers: list[NDArray[np.bool_]] = []
-
-    def accepts(self, codes: FloatArray) -> NDArray[np.bool_]:
-        answer = self.read.model.accepts(self.read.encode(codes))
-        self.asked.append(codes)
-        self.answers.append(answer)
-        return answer
-
-    def wrong(self, oracle: Oracle) -> bool:
-        """Whether the estimator disagrees with any answer."""
-        return any((oracle.accepts(a) != b).any() for a, b in zip(self.asked, self.answers, strict=True))

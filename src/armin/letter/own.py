@@ -25,7 +25,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{2,4})?\.toml")
 
 
 def read_own(folder: str | Path) -> dict[str, str]:
-    """The letter files in a folder, to be put into a bundle.
+    r"""The letter files in a folder, to be put into a bundle.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def read_own(folder: str | Path) -> dict[str, str]:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "de.toml").write_text('[labels]\\nIncome = "Einkommen"', encoding="utf-8")
+    ...     _ = Path(folder, "de.toml").write_text('[labels]\nIncome = "Einkommen"', encoding="utf-8")
     ...     list(read_own(folder))
     ['de.toml']
     """

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from armin.errors import MissingDependencyError, ParameterError
+from armin.errors import ArminError, MissingDependencyError, ParameterError
 from armin.letter.guarded import check_page, check_template, guard, joined, trial, visible
 from armin.letter.own import LAYOUTS, Templates, check_own
 from armin.letter.texts import check_texts, languages, load_texts
@@ -30,11 +30,11 @@ def render(context: Mapping[str, Any], templates: Templates | None) -> tuple[str
     context : what a template may print
     templates : a company's folder, or its files by name; the latter may come from anybody, so they may do less
     """
+    given = templates if isinstance(templates, Mapping) else None
+    environment = _environment(templates)
     from jinja2 import TemplateError
 
-    given = templates if isinstance(templates, Mapping) else None
     try:
-        environment = _environment(templates)
         if given is not None:
             for name in LAYOUTS:
                 if name in given:
@@ -42,7 +42,7 @@ def render(context: Mapping[str, Any], templates: Templates | None) -> tuple[str
         html = joined(environment.get_template("letter.html.j2").generate(context))
         text = joined(environment.get_template("letter.txt.j2").generate(context))
     except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError, LookupError) as error:
-        if isinstance(error, ParameterError):
+        if isinstance(error, ArminError):
             raise
         where = f" in {getattr(error, 'name', None)}" if getattr(error, "name", None) else ""
         raise ParameterError(
@@ -101,8 +101,13 @@ def _environment(templates: Templates | None) -> SandboxedEnvironment:
         own = [DictLoader({name: given[name] for name in LAYOUTS if name in given})]
     elif templates is not None:
         own = [FileSystemLoader(str(templates))]
+
+    class Guarded(ImmutableSandboxedEnvironment):
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            return not callable(value) and super().is_safe_attribute(obj, attr, value)
+
     plain = (".txt.j2",) if given is not None else (".txt.j2", ".css")
-    environment = ImmutableSandboxedEnvironment(
+    environment = (ImmutableSandboxedEnvironment if given is None else Guarded)(
         loader=ChoiceLoader([*own, PackageLoader("armin.letter", "templates")]),
         autoescape=lambda name: name is None or not name.endswith(plain),
         undefined=StrictUndefined,

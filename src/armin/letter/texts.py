@@ -135,7 +135,7 @@ def load_texts(language: str, templates: Templates | None = None) -> Texts:
 
 
 def check_texts(texts: Texts) -> None:
-    """Refuse words that a letter would stumble over: of another type than the English ones, or with other holes.
+    r"""Refuse words that a letter would stumble over: of another type than the English ones, or with other holes.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def check_texts(texts: Texts) -> None:
 
     Examples
     --------
-    >>> check_texts(load_texts("en", {"en.toml": '[plan]\\ntitle = "For {whom}"'}))
+    >>> check_texts(load_texts("en", {"en.toml": '[plan]\ntitle = "For {whom}"'}))
     Traceback (most recent call last):
         ...
     armin.errors.ParameterError: The text 'plan.title' of language 'en' asks for {whom}, which it is not given. ...
@@ -157,7 +157,7 @@ def check_texts(texts: Texts) -> None:
                         f"'{name}.{key}' of language {texts.language!r} needs {len(usual)} names. Got {len(found)}."
                     )
             elif isinstance(usual, str):
-                texts.say(f"{name}.{key}", {hole: "" for hole in _HOLE.findall(usual)})
+                texts.say(f"{name}.{key}", dict.fromkeys(_HOLE.findall(usual), ""))
 
 
 def _folder(templates: str | Path) -> Path:
