@@ -37,7 +37,7 @@ expect = sync_api.expect
 expect.set_options(timeout=20_000)
 
 SHOTS = Path("out/screenshots")
-DOCUMENTED = ("plan-light", "plan-dark", "phone-light", "letter")
+DOCUMENTED = ("top-light", "phone-top-light", "plan-dark", "letter")
 """The pictures that the documentation shows; they are written to ARMIN_SCREENSHOTS if that is set."""
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 780}
 EVIL = "<img src=x onerror=window.hacked=1>"
@@ -398,6 +398,8 @@ def test_plan_slider_and_other_ways(
     v.check_access()
     v.page.get_by_role("radio").nth(0).check()
     v.shoot(f"plan-{scheme}")
+    v.page.evaluate("window.scrollTo(0, 0)")
+    v.shoot(f"top-{scheme}", whole=False)
     ground = v.page.evaluate("getComputedStyle(document.body).backgroundColor")
     brightness = sum(int(part) for part in re.findall(r"\d+", ground)[:3]) / 3
     assert (brightness < 60) if scheme == "dark" else (brightness > 220)
@@ -644,6 +646,8 @@ def test_phone(visit: Callable[..., Visit], scheme: str) -> None:
     assert v.page.evaluate(fits)
     v.check_access()
     v.shoot(f"phone-{scheme}")
+    v.page.evaluate("document.getElementById('answer').scrollIntoView()")
+    v.shoot(f"phone-top-{scheme}", whole=False)
 
 
 def test_keyboard_alone(visit: Callable[..., Visit]) -> None:

@@ -122,7 +122,7 @@ class Certificate:
             return f"Nothing was left blank: the model itself accepts the row after the changes, and {cheapest}."
         if self.calibration is not None:
             return f"{self.calibration.sentence} At that confidence {cheapest}."
-        return f"{self._works}, and {cheapest}. Real people may differ from what was drawn; only a promise tests that."
+        return f"{self._works}, and {cheapest}. Real people may differ from what was drawn."
 
     @property
     def _works(self) -> str:

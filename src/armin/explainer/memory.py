@@ -1,0 +1,93 @@
+"""What need not be asked or drawn twice while one row is looked at from many sides."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.impute import Draws, Sampler
+from armin.models.encoding import Oracle, ReadClassifier
+from armin.schema import Schema
+
+__all__ = ["GuessingOracle", "RememberingOracle", "RememberingSampler"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+class RememberingOracle(Oracle):
+    """An oracle that does not ask the estimator about the same row twice."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.__dict__.update(oracle.__dict__)
+        self._seen: dict[bytes, bool] = {}
+
+    def accepts(self, codes: FloatArray) -> BoolArray:
+        """Which rows, given as codes (n, D), get the desired decision."""
+        keys = [row.tobytes() for row in np.ascontiguousarray(codes)]
+        new = {key: i for i, key in enumerate(keys) if key not in self._seen}
+        if new:
+            answers = super().accepts(codes[list(new.values())])
+            self._seen.update(zip(new, answers.tolist(), strict=True))
+        return np.array([self._seen[key] for key in keys], dtype=bool)
+
+
+class GuessingOracle(Oracle):
+    """An oracle that answers as the reading of the estimator does, and keeps what it was asked."""
+
+    def __init__(self, oracle: Oracle, read: ReadClassifier) -> None:
+        self.__dict__.update(oracle.__dict__)
+        self._read = read
+        self.asked: list[FloatArray] = []
+        self._answers: list[BoolArray] = []
+
+    def accepts(self, codes: FloatArray) -> BoolArray:
+        """Which rows, given as codes (n, D), get the desired decision by the reading."""
+        answer: BoolArray = self._read.model.accepts(self._read.encode(codes))
+        self.asked.append(codes)
+        self._answers.append(answer)
+        return answer
+
+    def wrong(self, oracle: Oracle) -> bool:
+        """Whether the estimator disagrees with any of the answers."""
+        return any((oracle.accepts(a) != b).any() for a, b in zip(self.asked, self._answers, strict=True))
+
+
+class RememberingSampler:
+    """A sampler that draws once for each row and state of the generator, and leaves the generator as drawing does.
+
+    >>> from armin.impute import Uniform
+    >>> from armin.schema import Feature
+    >>> schema = Schema((Feature("a", "integer", lower=0, upper=9),))
+    >>> sampler = RememberingSampler(Uniform().fit(np.array([[1.0]]), schema))
+    >>> first, again = np.random.default_rng(0), np.random.default_rng(0)
+    >>> sampler.sample(np.array([np.nan]), 3, first) is sampler.sample(np.array([np.nan]), 3, again)
+    True
+    >>> first.random() == again.random()
+    True
+    """
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler = sampler
+        self._drawn: dict[tuple[bytes, int, str], tuple[Draws, Any]] = {}
+
+    def fit(self, X: FloatArray, schema: Schema) -> Self:
+        """Learn from codes ``X``, and forget what was drawn before."""
+        self._sampler = self._sampler.fit(X, schema)
+        self._drawn = {}
+        return self
+
+    def sample(self, row: FloatArray, n: int, rng: np.random.Generator) -> Draws:
+        """``n`` completions of ``row`` (D,)."""
+        key = (row.tobytes(), n, repr(rng.bit_generator.state))
+        if key in self._drawn:
+            draws, rng.bit_generator.state = self._drawn[key]
+            return draws
+        draws = self._sampler.sample(row, n, rng)
+        self._drawn[key] = (draws, rng.bit_generator.state)
+        return draws
+
+    def __repr__(self) -> str:
+        return repr(self._sampler)
