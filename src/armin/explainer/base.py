@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 
 from armin.actions import Grid, build_grid
 from armin.build import Case, build_case
@@ -124,7 +125,9 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """What is learned from the training data: ``cost_`` and ``sampler_``."""
         self.cost_ = deepcopy(as_cost(self.cost)).fit(codes, self.schema)
         spec = self.sampler.judge if isinstance(self.sampler, NativeMissing) else self.sampler
-        self.sampler_ = deepcopy(as_sampler(spec)).fit(codes, self.schema)
+        # many small regressions: threads of linear algebra would only wait for each other
+        with threadpool_limits(1):
+            self.sampler_ = deepcopy(as_sampler(spec)).fit(codes, self.schema)
 
     def explain(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Recourse:
         """What one person should change.
