@@ -448,7 +448,9 @@ def test_a_bundle_brings_its_own_letter_texts(desk: Desk, tmp_path: Path) -> Non
     assert (refused.exit_code, "'notes.txt' is no letter file" in refused.stderr) == (2, True)
 
 
-def test_serve_passes_everything_on(bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_passes_everything_on(
+    bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("fastapi")
     import armin.desk.serve
 
@@ -462,8 +464,12 @@ def test_serve_passes_everything_on(bundle: str, tmp_path: Path, monkeypatch: py
     key.write_text("a key that nobody guesses\n")
     result = CliRunner().invoke(app, words)
     assert (result.exit_code, result.output) == (0, "")
-    expected = {"host": "192.0.2.7", "port": 81, "workers": 2, "api_key": "a key that nobody guesses", "trust": False}
-    assert calls == [(Path(bundle), expected)]
+    [(path, passed)] = calls
+    settings, ready = passed.pop("settings"), passed.pop("ready")
+    assert (path, passed) == (Path(bundle), {"host": "192.0.2.7", "port": 81, "workers": 2, "trust": False})
+    assert (settings.api_key, settings.organisation, settings.time_limit) == ("a key that nobody guesses", "", 10.0)
+    ready()
+    assert "http://192.0.2.7:81/" in capsys.readouterr().err
 
 
 def test_serve_does_not_open_to_others_without_a_key(bundle: str) -> None:

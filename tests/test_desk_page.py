@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -621,6 +622,30 @@ def test_german(visit: Callable[..., Visit]) -> None:
     expect(v.headline).to_have_text(re.compile("would lead to “approved” in .* plausible cases.$"))
     expect(v.page.get_by_label("Age", exact=True)).to_have_value("32")
     v.check_access()
+
+
+def test_german_names_of_columns_values_and_decisions(visit: Callable[..., Visit], loan_bundle: Any) -> None:
+    from armin.desk.demo import GERMAN
+
+    with serving(replace(loan_bundle, letter={"de.toml": GERMAN})) as address:
+        v = visit(address=address, locale="de-DE")
+        v.load("Kim").ask().settle()
+        expect(v.page.get_by_label("Alter", exact=True)).to_have_value("32")
+        expect(v.page.get_by_label("Verwendungszweck", exact=True).locator("option:checked")).to_have_text("Neuwagen")
+        expect(v.headline).to_have_text(re.compile("„bewilligt“"))
+        assert "Zahl der laufenden Kredite: von 2 auf 0 senken." in v.plan
+        expect(v.page.locator("#ways")).to_contain_text("Verwendungszweck: von Neuwagen auf")
+        v.load("Alex").ask().settle()
+        expect(v.page.locator("#sure-point")).to_contain_text("Zahl der laufenden Kredite →")
+        main = v.page.locator("#form, #answer")
+        assert not re.search("existing loans|approved|NewCar|purpose", " ".join(main.all_inner_texts()))
+        v.check_access()
+        v.page.get_by_role("button", name="English").click()
+        expect(v.headline).to_have_text(re.compile("would lead to “approved”"))
+        expect(v.page.get_by_label("The purpose", exact=True).locator("option:checked")).to_have_text("NewCar")
+        assert "Lower the number of existing loans from 2 to 0." in v.plan
+        v.page.get_by_role("button", name="Deutsch").click()
+        expect(v.page.get_by_label("Alter", exact=True)).to_have_value("32")
 
 
 def test_both_languages_have_every_word() -> None:

@@ -85,8 +85,8 @@ def letter(
         str, typer.Option(metavar="NAME", help="The person's name.", show_default="what --id-column says")
     ] = "",
     organisation: Annotated[str, typer.Option(metavar="NAME", help="Who sends it.")] = "",
-    valid_days: Annotated[int, typer.Option(help="For how many days it may be used.")] = 30,
-    plans: Annotated[int, typer.Option(help="How many plans to choose from.")] = 3,
+    valid_days: Annotated[int, typer.Option(min=1, help="For how many days it may be used.")] = 30,
+    plans: Annotated[int, typer.Option(min=1, help="How many plans to choose from.")] = 3,
     templates: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Your own texts and templates.", show_default="those in the bundle"),
@@ -129,8 +129,10 @@ def _letter(
         raise MissingDependencyError(
             f'Letters need the library {error.name!r}. Install it with: pip install "armin[web]"'
         ) from None
+    from armin.schema.values import is_blank
+
     found = explainer.alternatives(row, plans, locked=locked) or (explainer.explain(row, locked=locked),)
-    given = {name: None if _is_blank(value) else value for name, value in row.iloc[0].items()}
+    given = {name: None if is_blank(value) else value for name, value in row.iloc[0].items()}
     return write_letter(found, given, schema=explainer.schema, locked=locked, **words), found[0].found
 
 
@@ -150,9 +152,3 @@ def _send(written: Any, output: Path | None, name: str, paper: Paper) -> None:
         written.to_pdf(file)
     else:
         write_text(file, text)
-
-
-def _is_blank(value: Any) -> bool:
-    import pandas as pd
-
-    return value is None or value == "" or bool(pd.isna(value))

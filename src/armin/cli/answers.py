@@ -121,7 +121,7 @@ def _data(answer: Answer) -> dict[str, Any]:
     if isinstance(answer, Failure):
         return {"outcome": "failed", "error": str(answer.error)}
     if isinstance(answer, RecoursePath):
-        return {"asked": answer.asked, "points": answer.to_list()}
+        return {"asked": answer.asked, "end": answer.end.value, "points": answer.to_list()}
     return answer.to_dict()
 
 

@@ -98,10 +98,18 @@ class Settings:
     ] = None
     confidence: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Share of the completions that must be accepted.", show_default="0.75"),
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the plausible ways to fill the blanks that must be accepted.",
+            show_default="0.75",
+        ),
     ] = None
-    samples: Annotated[int | None, typer.Option(help="How many completions to draw.", show_default="100")] = None
-    max_changes: Annotated[int | None, typer.Option(help="How many columns may change.", show_default="4")] = None
+    samples: Annotated[
+        int | None, typer.Option(min=1, help="How many ways to fill the blanks to try.", show_default="100")
+    ] = None
+    max_changes: Annotated[int | None, typer.Option(min=1, help="How many columns may change.", show_default="4")] = (
+        None
+    )
     cost: Annotated[
         str | None, typer.Option(metavar="NAME", help="tlps, mps, l1, l2 or changes.", show_default="tlps")
     ] = None

@@ -112,7 +112,7 @@ def _tell(found: dict[str, Any], name: str) -> None:
         "Title": found.get("title", ""),
         "File": f"{name}, {found['bytes'] / 1e6:.2f} MB, {found['format']}, packed {found.get('created', '?')}",
         "Model": " → ".join(found.get("model", [])),
-        "Method": f"{found.get('method')}, to be {' or '.join(map(str, found.get('desired', [])))}",
+        "Method": f"{found.get('method')}; wanted: {' or '.join(map(str, found.get('desired', [])))}",
         "Columns": ", ".join(found.get("features", [])),
         "Settings": ", ".join(f"{key}={value}" for key, value in found.get("settings", {}).items()),
         "People": f"prepared applicants: {found.get('people', 0)}",
@@ -137,10 +137,15 @@ def calibrate(
     blank: Annotated[
         list[str] | None, typer.Option(metavar="NAME[,NAME]", help="Columns that are blank together; may be repeated.")
     ] = None,
-    people: Annotated[int | None, typer.Option(help="Test on at most so many people.", show_default="200")] = None,
+    locked: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A column that nobody can change; may be repeated.")
+    ] = None,
+    people: Annotated[
+        int | None, typer.Option(min=1, help="Test on at most so many people.", show_default="200")
+    ] = None,
     label_column: Annotated[str | None, typer.Option(metavar="NAME", help="The column of the label, left out.")] = None,
     forget_people: Annotated[
-        bool, typer.Option("--forget-people", help="Do not keep the held-out rows; other blanks then get no answer.")
+        bool, typer.Option("--forget-people", help="Do not keep the held-out rows; no other blanks can be tested then.")
     ] = False,
     jobs: Annotated[int, typer.Option(help="People at once; -1 for all cores.")] = 1,
     trust: Trust = False,
@@ -172,7 +177,7 @@ def calibrate(
         for i, names in enumerate(blank):
             hidden = [name.strip() for name in names.split(",")]
             first = frame if i == 0 else None  # a new frame would forget what was found
-            test = explainer.calibrate(first, blanks=hidden, n_jobs=jobs, progress=on_terminal())
+            test = explainer.calibrate(first, blanks=hidden, locked=locked or (), n_jobs=jobs, progress=on_terminal())
             found.append(test)
             typer.echo(f"{', '.join(hidden)}: {_outcome(test)}")
         if forget_people:
@@ -182,7 +187,9 @@ def calibrate(
 
 
 def _outcome(test: Calibration) -> str:
-    level = f"confidence {test.used_level:.0%}. " if test.kept else "the promise cannot be kept. "
+    from armin.report.words import percent
+
+    level = f"confidence {percent(test.used_level)}. " if test.kept else "the promise cannot be kept. "
     return level + test.sentence
 
 
@@ -190,26 +197,33 @@ def _outcome(test: Calibration) -> str:
 def serve(
     bundle: BundleFile,
     host: Annotated[str, typer.Option(help="Where to listen; others than this machine need a key.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Where to listen.")] = 8000,
-    workers: Annotated[int, typer.Option(help="How many processes.")] = 1,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen.")] = 8000,
+    workers: Annotated[int, typer.Option(min=1, help="How many processes; one for each core is a good choice.")] = 1,
     api_key_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A file with the key that callers must send.")
     ] = None,
+    organisation: Annotated[str, typer.Option(metavar="NAME", help="Who sends the letters.")] = "",
+    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Of search for one request.")] = 10.0,
     trust: Trust = False,
 ) -> None:
     """Serve the desk: a page for people and an HTTP API for programs.
 
     Example: armin serve loans.armin
+
+    Example: armin serve loans.armin --host 0.0.0.0 --api-key-file key.txt --workers 4 --organisation "Example Bank"
     """
     with told_plainly():
         try:
             from armin.desk.serve import serve as serve_desk
+            from armin.desk.settings import DeskSettings
         except ModuleNotFoundError as error:
             raise MissingDependencyError(WEB.format(name=error.name)) from None
-        key = _key(api_key_file)
-        if on_terminal():
-            typer.echo(f"The desk: http://{host}:{port}/ (stop it with Ctrl-C)", err=True)
-        serve_desk(bundle, host=host, port=port, workers=workers, api_key=key, trust=trust)
+        settings = DeskSettings(api_key=_key(api_key_file), organisation=organisation, time_limit=time_limit)
+        name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+        serve_desk(
+            bundle, host=host, port=port, workers=workers, trust=trust, settings=settings,
+            ready=lambda: typer.echo(f"The desk is at http://{name}:{port}/ - stop it with Ctrl+C.", err=True),
+        )  # fmt: skip
 
 
 def _key(file: Path | None) -> str:

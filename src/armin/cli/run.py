@@ -37,9 +37,7 @@ def ask_path(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -
 
 def ask_question(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -> AskOrAct | Failure:
     """Whether one person should tell more, or why that cannot be said."""
-    from armin.explainer.ask import ask_or_act
-
-    return _answer(partial(ask_or_act, explainer, locked=locked), row)
+    return _answer(partial(explainer.ask, locked=locked), row)
 
 
 KINDS: dict[Callable[..., Any], str] = {ask_plan: "plan", ask_path: "path", ask_question: "ask"}

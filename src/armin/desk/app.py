@@ -149,12 +149,26 @@ def _add_answers(app: FastAPI, desk: Desk, searches: Searches) -> None:
 
 def _add_views(app: FastAPI, desk: Desk, metrics: Metrics) -> None:
     """The routes that only look."""
-    form = desk.describe()
+    forms = {code: desk.describe(code) for code in (None, *desk.languages)}
+    known = list(desk.languages)
+    named = {
+        "name": "language", "in": "query", "required": False, "schema": {"type": "string", "enum": known},
+        "description": "Names of columns, values and decisions in this language, where the bundle has them.",
+    }  # fmt: skip
 
-    @app.get(f"{API}/schema", responses=responses(answer_schema("schema"), 400, 401), response_class=Response)
-    async def schema() -> Response:
+    @app.get(
+        f"{API}/schema",
+        openapi_extra={"parameters": [named]} if known else None,
+        responses=responses(answer_schema("schema"), 400, 401, 422),
+        response_class=Response,
+    )
+    async def schema(request: Request) -> Response:
         """The form: its fields, their limits, and prepared applicants."""
-        return JSONAnswer(form)
+        language = request.query_params.get("language")
+        if language not in forms:
+            text = f"'language' must be one of {', '.join(known)}. Got {str(language)[:20]!r} instead."
+            raise ProblemError.of_fields([("language", "#/language", text)])
+        return JSONAnswer(forms[language])
 
     @app.get("/healthz", responses=responses({"type": "object"}, 400), response_class=Response)
     async def health() -> Response:

@@ -22,6 +22,17 @@ __all__ = ["AlternativesAsked", "Asked", "LetterAsked", "RecourseAsked", "check_
 Short = Annotated[str, StringConstraints(max_length=1000)]
 Cell = Short | bool | int | float | None
 LONGEST_NAME = 60
+RULES = {
+    "row": 'an object with one value per column, such as {"Age": 40}',
+    "locked": "a list of at most 1,000 column names",
+    "confidence": f"a number from {LEAST_CONFIDENCE:f} to 1, or null",
+    "count": "a whole number of at least 1",
+    "language": "the code of a language, such as en or de",
+    "applicant": "one line of at most 200 characters",
+    "choice": "a whole number of at least 0",
+    "reference": "at most 40 letters, digits and hyphens, or null",
+}
+"""What each parameter of a request must be."""
 
 
 def _whole(value: object) -> object:
@@ -186,7 +197,7 @@ def check_row(schema: Schema, row: Mapping[str, Value | None]) -> dict[str, Valu
     >>> check_row(schema, {"age": 140})
     Traceback (most recent call last):
         ...
-    armin.desk.problems.ProblemError: Column 'age' must be in [18, 90], or blank. Got 140 instead. ...
+    armin.desk.problems.ProblemError: Column 'age' must be in [18, 90], or blank. Got 140 instead.
     """
     errors: list[tuple[str, str, str]] = []
     known = set(schema.names)
@@ -201,7 +212,10 @@ def check_row(schema: Schema, row: Mapping[str, Value | None]) -> dict[str, Valu
         try:
             _check_value(feature, checked[feature.name])
         except DataError as error:
-            errors.append((feature.name, _pointer("row", feature.name), str(error)))
+            # what follows is for whoever made the schema, not for whoever fills in the form
+            rule = str(error).partition(" instead. ")
+            text = rule[0] + rule[1].rstrip()
+            errors.append((feature.name, _pointer("row", feature.name), text))
     if errors:
         raise ProblemError.of_fields(errors)
     return checked
@@ -220,12 +234,12 @@ def _of_pydantic(error: ValidationError) -> ProblemError:
         field = place[1] if place[0] == "row" and len(place) > 1 else place[0]
         # a union reports each of its members; people need one sentence
         depth = 2 if place[0] == "row" else 1
-        text = _sentence(field, item["type"], item["msg"], in_row=len(place) > 1 and place[0] == "row")
+        text = _sentence(field, item["type"], in_row=len(place) > 1 and place[0] == "row")
         found.setdefault("/".join(place[:depth]), (field, _pointer(*place[:depth]), text))
     return ProblemError.of_fields(list(found.values()))
 
 
-def _sentence(field: str, kind: str, message: str, *, in_row: bool) -> str:
+def _sentence(field: str, kind: str, *, in_row: bool) -> str:
     if in_row and kind == "string_too_long":
         return f"Column {field!r} must be a text of at most 1000 characters."
     if in_row:
@@ -234,7 +248,7 @@ def _sentence(field: str, kind: str, message: str, *, in_row: bool) -> str:
         return f"{field!r} is missing. Send the form as {field!r}."
     if kind == "extra_forbidden":
         return f"{field!r} is not known here. Leave it out."
-    return f"{field!r} does not fit: {message[:1].lower()}{message[1:]}."
+    return f"{field!r} must be {RULES[field]}."
 
 
 def _clip(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import sys
 import warnings
 from collections.abc import Callable
@@ -63,7 +64,7 @@ def serve(
     api_key : what callers must send as ``X-API-Key``
     trust : load a bundle that holds pickles or unknown types; see :func:`armin.bundle.load_bundle`
     settings : further limits; ``api_key`` here wins over theirs
-    ready : called once when the desk is about to answer; with one worker only
+    ready : called once when the desk answers; with several workers, when they are about to start
 
     Examples
     --------
@@ -90,21 +91,41 @@ def serve(
             "The desk needs uvicorn, which is not installed. Install it with: pip install 'armin[web]'."
         ) from None
     factory = _Factory(str(bundle_path), limits, trust)
-    # made here even if only workers need it: a file that cannot be loaded is refused once, not in a loop of new workers
-    app = factory()
-    config = uvicorn.Config(
-        app if workers == 1 else factory, factory=workers > 1, host=host, port=port, workers=workers,
-        access_log=False, log_level="warning", server_header=False, proxy_headers=False, ws="none",
-        limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=5, timeout_keep_alive=10,
-        timeout_worker_healthcheck=SLOW_START,
-    )  # fmt: skip
-    if workers == 1:
-        _run_one(uvicorn.Server(config), ready)
-    else:
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
+    with _bound(host, port) as listener:
+        # made here even if only workers need it: what cannot be loaded is refused once, not in a loop of new workers
+        app = factory()
+        config = uvicorn.Config(
+            app if workers == 1 else factory, factory=workers > 1, workers=workers, access_log=False,
+            log_level="warning", server_header=False, proxy_headers=False, ws="none",
+            limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=5, timeout_keep_alive=10,
+            timeout_worker_healthcheck=SLOW_START,
+        )  # fmt: skip
+        if workers == 1:
+            _run_one(uvicorn.Server(config), listener, ready)
+            return
+        if ready is not None:
+            ready()
+        Multiprocess(config, sockets=[listener]).run()
 
 
-def _run_one(server: Any, ready: Callable[[], None] | None) -> None:
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that does not listen yet: an address that cannot be had is refused before anything is loaded."""
+    bare = host.strip("[]")
+    bound = socket.socket(socket.AF_INET6 if ":" in bare else socket.AF_INET)
+    try:
+        if sys.platform != "win32":  # there it means something else
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((bare, port))
+    except (OSError, OverflowError) as error:
+        bound.close()
+        reason = getattr(error, "strerror", None) or "a port is a number from 0 to 65535"
+        raise ParameterError(
+            f"The desk cannot listen on {host}, port {port}: {reason}. Choose another port or host."
+        ) from None
+    return bound
+
+
+def _run_one(server: Any, listener: socket.socket, ready: Callable[[], None] | None) -> None:
     begin = server.startup
 
     async def startup(sockets: Any = None) -> None:
@@ -114,7 +135,7 @@ def _run_one(server: Any, ready: Callable[[], None] | None) -> None:
 
     server.startup = startup
     with suppress(KeyboardInterrupt):  # the usual way to stop it
-        server.run()
+        server.run(sockets=[listener])
 
 
 def check_host(host: str, api_key: str) -> None:
@@ -133,8 +154,8 @@ def check_host(host: str, api_key: str) -> None:
         return
     if not api_key:
         raise ParameterError(
-            f"A desk on {host!r} can be reached by others, so it needs a key. Give one with api_key=..., or "
-            "listen on 127.0.0.1."
+            f"A desk on {host!r} can be reached by others, so it needs a key. Give one with api_key=... (on the "
+            "command line: --api-key-file FILE), or listen on 127.0.0.1."
         )
     if len(api_key) < 16:
         raise ParameterError(

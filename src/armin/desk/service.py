@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from armin.desk.describe import feature_dict
+from armin.desk.describe import feature_dict, named_in
 from armin.desk.problems import ProblemError
 from armin.desk.settings import DeskSettings
 from armin.explainer import ARMIN
@@ -98,12 +98,17 @@ class Desk:
         """The company's own letter files, if the bundle holds any."""
         return getattr(self.bundle, "letter", None) or None
 
-    def describe(self) -> dict[str, Any]:
-        """The form: fields, limits, prepared applicants."""
+    def describe(self, language: str | None = None) -> dict[str, Any]:
+        """The form: fields, limits, prepared applicants; in a language if the bundle has names in it."""
+        form = self._form()
+        return form if language is None else named_in(form, self.schema, language, self._own)
+
+    def _form(self) -> dict[str, Any]:
         explainer, limits = self.bundle.explainer, self.settings
         return {
             "title": self.bundle.title,
             "desired": list(explainer.oracle_.target.labels),
+            "decisions": {str(label): str(label) for label in explainer.oracle_.target.labels},
             "confidence": getattr(explainer, "confidence", None),
             "promise": _promise(explainer),
             "features": [feature_dict(feature) for feature in self.schema],
@@ -187,7 +192,7 @@ class Desk:
             # a test on real people takes minutes: it belongs to 'armin calibrate', not into a request
             level = max([float(explainer.confidence), *(c.used_level for c in explainer.calibrations_.values())])
             explainer = explainer.asking(level)
-            note = _UNTESTED.format(percent(level))
+            note = _untested(person, level)
         mine = copy(explainer)
         mine.time_limit = min(explainer.time_limit or self.settings.time_limit, self.settings.time_limit)
         answer: Answer = _noted(question(mine), note)
@@ -198,10 +203,12 @@ class Desk:
         return {name: row.get(name) for name in self.schema.names}
 
 
-_UNTESTED = (
-    "This advice makes no promise: it was not tested on real people with these blanks and these things that cannot "
-    "change. It is made for {} of the plausible values, the most that any test here has called for."
-)
+def _untested(person: Person, level: float) -> str:
+    locked = " who cannot change the same things" if person.locked else ""
+    return (
+        f"This advice makes no promise: it was not tested on real people with the same blanks{locked}. It asks for "
+        f"{percent(level)} of the plausible values instead."
+    )
 
 
 def _is_tested(explainer: ARMIN, person: Person) -> bool:

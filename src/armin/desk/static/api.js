@@ -48,8 +48,8 @@ async function call(path, options, signal) {
   });
 }
 
-export async function getSchema(signal) {
-  return (await call("schema", { method: "GET" }, signal)).json();
+export async function getSchema(language, signal) {
+  return (await call(language ? `schema?language=${encodeURIComponent(language)}` : "schema", { method: "GET" }, signal)).json();
 }
 
 const post = (path, body, signal) =>

@@ -5,13 +5,14 @@ import { byId, h, say } from "./dom.js";
 import { Form, title } from "./form.js";
 import { Letter } from "./letter.js";
 import { blanksCard, headline, outOfTime, planCard, served, whyNot } from "./plan.js";
-import { all, current, figure, known, nameOf, speak, t } from "./words.js";
+import { all, current, figure, known, learn, nameOf, speak, t } from "./words.js";
 import { Curve, waysCard } from "./ways.js";
 
 const COUNT = 3;
 const PAUSE = 300; // milliseconds without a move of the slider before other ways are looked for
 
-let schema = null;
+let schema = null; // the form, in the page's language
+const schemas = new Map(); // by language
 let form = null;
 let letter = null;
 let answer = null; // { body, recourse, path, plans, ask, point, choice }
@@ -376,8 +377,23 @@ function showLanguages() {
   box.setAttribute("aria-label", t("languages"));
   box.replaceChildren(...codes.map((code) => h("button", {
     type: "button", lang: code, class: "language", "aria-pressed": String(code === current()),
-    on: { click: () => { speak(code); showAll(); box.querySelector(`[lang="${code}"]`).focus(); } },
+    on: { click: async () => { await speakIn(code); showAll(); box.querySelector(`[lang="${code}"]`).focus(); } },
   }, nameOf(code))));
+}
+
+// the page speaks the language in any case; what the columns are called in it may have to be fetched
+async function speakIn(code) {
+  if (!schemas.has(code)) {
+    try {
+      schemas.set(code, await getSchema(code));
+    } catch {
+      schemas.set(code, schema);
+    }
+  }
+  speak(code);
+  schema = schemas.get(code);
+  learn(schema);
+  if (form) form.features = schema.features;
 }
 
 function showAll() {
@@ -399,7 +415,8 @@ async function start() {
   }
   const preferred = (navigator.languages || []).map((code) => code.slice(0, 2))
     .find((code) => known(code) && (schema.languages || ["en"]).includes(code));
-  speak(preferred || "en");
+  schemas.set("en", schema);
+  await speakIn(preferred || "en");
   form = new Form(byId("fields"), schema.features, { onEdit, onLock });
   showAll();
 }

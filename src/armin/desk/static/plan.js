@@ -2,7 +2,7 @@
 
 import { dots, ofHundred } from "./chart.js";
 import { capital, h } from "./dom.js";
-import { changeSentence, current, figure, percent, t, wanted } from "./words.js";
+import { changeSentence, current, figure, labelOf, percent, t, wanted } from "./words.js";
 
 // words of the server: English, and marked as such on a page in another language
 export const served = (text) => h("span", { lang: current() === "en" ? null : "en" }, text);
@@ -76,7 +76,7 @@ function steps(recourse, onLock) {
   return h("ol", { class: "steps", "aria-label": t("planTitle") }, recourse.changes.map((change) => h("li", null,
     h("p", { class: "step-sentence" }, capital(changeSentence(change))),
     h("button", {
-      type: "button", class: "lock-button", "aria-label": `${t("lockThis")}: ${change.label}`,
+      type: "button", class: "lock-button", "aria-label": `${t("lockThis")}: ${labelOf(change)}`,
       on: { click: () => onLock(change.feature) },
     }, t("lockThis")),
   )));

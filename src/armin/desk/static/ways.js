@@ -2,7 +2,7 @@
 
 import { staircase } from "./chart.js";
 import { capital, h } from "./dom.js";
-import { changeSentence, figure, percent, t } from "./words.js";
+import { changeSentence, changeShort, figure, percent, t } from "./words.js";
 
 // plans: [{ recourse, index }], the first is the one in force; null while loading, false if it failed
 export function waysCard({ plans, choice, onChoose }) {
@@ -31,7 +31,7 @@ export function waysCard({ plans, choice, onChoose }) {
 
 function pointText(point) {
   if (!point.short.length) return t("nothingToDo");
-  return point.short.map(capital).join(" · ");
+  return point.short.map((short, i) => capital(changeShort(point.recourse.changes[i], short))).join(" · ");
 }
 
 export function pointValue(point) {

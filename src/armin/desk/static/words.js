@@ -38,8 +38,28 @@ export function quantity(value, unit) {
   return PREFIX_UNITS.includes(unit) && language === "en" ? `${unit}${text}` : `${text} ${unit}`;
 }
 
+// what the columns, their values and the decisions are called in the present language, if the company says so
+let features = new Map();
+let decisions = {};
+export function learn(schema) {
+  features = new Map(schema.features.map((feature) => [feature.name, feature]));
+  decisions = schema.decisions || {};
+}
+const decisionOf = (label) => (Object.hasOwn(decisions, String(label)) ? decisions[String(label)] : label);
+
+export function labelOf(change) {
+  const feature = features.get(change.feature);
+  return language === "en" || !feature ? change.label : feature.label;
+}
+
+function valueOf(change, value, text) {
+  const feature = features.get(change.feature);
+  const found = feature && feature.categories ? feature.categories.find((category) => category.value === value) : null;
+  return found && found.label !== String(value) ? found.label : text;
+}
+
 const quoted = { en: (text) => `“${text}”`, de: (text) => `„${text}“` };
-export const wanted = (labels) => labels.map((label) => quoted[language](label)).join(language === "en" ? " or " : " oder ");
+export const wanted = (labels) => labels.map((label) => quoted[language](decisionOf(label))).join(language === "en" ? " or " : " oder ");
 
 const en = {
   languageName: "English",
@@ -347,12 +367,23 @@ export function t(word, ...values) {
 // what a change asks for; the server says it in English
 export function changeSentence(change) {
   if (language === "en") return change.sentence;
-  const { label, mode, direction } = change;
+  const { mode, direction } = change;
+  const label = labelOf(change);
+  const after = valueOf(change, change.after, change.after_text);
   const verb = { up: "erhöhen", down: "senken" }[direction] || "ändern";
   if (mode === "shift") return `${label}: um ${change.amount_text} ${verb}, wie hoch der Wert jetzt auch ist.`;
   if (mode === "reach") {
     const bound = { up: "mindestens ", down: "höchstens " }[direction] || "";
-    return `${label}: dafür sorgen, dass ${bound}${change.after_text} erreicht ist.`;
+    return `${label}: dafür sorgen, dass ${bound}${after} erreicht ist.`;
   }
-  return `${label}: von ${change.before_text} auf ${change.after_text} ${verb}.`;
+  return `${label}: von ${valueOf(change, change.before, change.before_text)} auf ${after} ${verb}.`;
+}
+
+// the same in a few signs, as the server says it, with the names of the present language
+export function changeShort(change, short) {
+  if (language === "en") return short;
+  const tail = short.startsWith(change.label) ? short.slice(change.label.length) : ` ${short}`;
+  const after = change.after_text || "";
+  const end = after && tail.endsWith(after) ? tail.slice(0, -after.length) + valueOf(change, change.after, after) : tail;
+  return `${labelOf(change)}${end}`;
 }
