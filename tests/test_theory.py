@@ -38,7 +38,7 @@ def test_sample_size_is_enough_and_not_wasteful(missing, distance, failure):
 
 @pytest.mark.parametrize("n", [20, 100, 500])
 def test_estimation_error_covers_the_best_looking_linear_action(n):
-    """The optimiser picks the shift that just reaches ρN; its true validity falls short by more than the bound rarely."""
+    """The optimiser picks the shift that just reaches ρN; its validity rarely falls short by more than the bound."""
     rng = np.random.default_rng(1)
     failure, repeats = 0.1, 2000
     scores = np.sort(rng.normal(size=(repeats, n)), axis=1)
