@@ -105,6 +105,8 @@ def serve(
             return
         if ready is not None:
             ready()
+        if sys.stdin is not None and sys.stdin.fileno() != 0:
+            sys.stdin = None  # uvicorn hands its number to the workers, where only 0 is open
         Multiprocess(config, sockets=[listener]).run()
 
 
