@@ -235,7 +235,7 @@ def test_path_does_not_prove_more_than_its_solver(monkeypatch: pytest.MonkeyPatc
     blank = next(case.problem for case in HAND_CHECKED if case.name == "blank, all")  # weights 1, 2 and 3 at 0, 2, 5
     answers = {1.0: (Status.FEASIBLE, (2,), 5.0, 0.5), 2.0: (Status.FEASIBLE, (1,), 2.0, 1.0)}
 
-    def unsure(problem: Problem, method: str, *, solver: str, time_limit: float | None) -> Solution:
+    def unsure(problem: Problem, method: str, *, solver: str, time_limit: float | None, callback: object) -> Solution:
         status, choice, cost, bound = answers.get(problem.required, (Status.OPTIMAL, (2,), 5.0, 5.0))
         return Solution(status, choice, cost, bound, 0.0, "unsure")
 
