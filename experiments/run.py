@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 import warnings
 from collections.abc import Iterable, Sequence
@@ -51,7 +52,7 @@ def run_cells(
     ordered = sorted(groups.values(), key=lambda group: -sum(_weight(cell) for cell in group))
     (folder / "times").mkdir(parents=True, exist_ok=True)
     (folder / "times" / "machine.json").write_text(json.dumps({**machine(), "jobs": jobs}), encoding="utf-8")
-    tasks = [delayed(run_group)(group, folder, resume, tuple(plugins)) for group in ordered]
+    tasks = [delayed(run_group)(group, folder, resume, tuple(plugins), tuple(sys.path)) for group in ordered]
     with Progress(cells, folder):
         if jobs == 1:
             refused = [function(*args, **kwargs) for function, args, kwargs in tasks]
@@ -68,10 +69,18 @@ def _weight(cell: Cell) -> float:
                       for m in cell.experiment.methods)  # fmt: skip
 
 
-def run_group(cells: Iterable[Cell], folder: Path, resume: bool, plugins: tuple[str, ...] = ()) -> str:
+def run_group(
+    cells: Iterable[Cell],
+    folder: Path,
+    resume: bool,
+    plugins: tuple[str, ...] = (),
+    places: tuple[str, ...] = (),
+) -> str:
     """Run the cells of one data set and model; if they cannot be had, say why, so that the others still run."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+    # a process that was started earlier, for something else, does not know where this one finds its modules
+    sys.path.extend(place for place in places if place not in sys.path)
     for name in plugins:
         import_module(name)
     with threadpool_limits(1), warnings.catch_warnings():

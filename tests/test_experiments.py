@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from joblib import Parallel, delayed
 
 from armin.errors import DataError, ParameterError
 
@@ -99,6 +100,8 @@ class Slow(Toy):
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("plugin")
+    # processes that were started before anybody knew of the plugin are used again
+    Parallel(n_jobs=2, backend="loky")(delayed(abs)(i) for i in range(2))
     (folder / "tiny_plugin.py").write_text(PLUGIN, encoding="utf-8")
     sys.path.insert(0, str(folder))
     import_module("tiny_plugin")
