@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from armin.actions import build_grid
-from armin.build import Case, build_case
 from armin.costs import (
     Cost,
     CustomCost,
@@ -29,6 +28,7 @@ from armin.costs import (
 from armin.errors import ArminError, DataError, NotFittedError, ParameterError, SchemaError
 from armin.models.encoding import ReadClassifier
 from armin.models.kinds import Above, LinearModel
+from armin.problem.stated import Case, build_case
 from armin.schema import Feature, Schema
 
 LAW = settings(deadline=None, max_examples=40)

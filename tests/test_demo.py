@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-import armin.demo
+import armin.cli.demo
 from armin import ARMIN, ImputationAR, RobustAR, Status
 from armin.cli import app
+from armin.cli.demo import Story, draw_story, make_story, tell_story
 from armin.datasets import make_loans
-from armin.demo import Story, draw_story, make_story, tell_story
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_the_table_holds_the_numbers(story: Story) -> None:
 def test_the_longest_bar_is_the_dearest(story: Story) -> None:
     bars = [line.count("█") for line in told(story, 80).splitlines() if "█" in line]
     assert bars == sorted(bars)
-    assert bars[-1] == armin.demo.BAR
+    assert bars[-1] == armin.cli.demo.BAR
     assert len(bars) == len(story.path)
 
 
@@ -101,7 +101,7 @@ def test_the_picture_is_a_png(story: Story, tmp_path: Path) -> None:
 
 
 def test_command(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(armin.demo, "make_story", lambda: story)
+    monkeypatch.setattr(armin.cli.demo, "make_story", lambda: story)
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["demo"])
     assert result.exit_code == 0, result.output
@@ -113,7 +113,7 @@ def test_command(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_command_without_matplotlib(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(armin.demo, "make_story", lambda: story)
+    monkeypatch.setattr(armin.cli.demo, "make_story", lambda: story)
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
@@ -122,7 +122,7 @@ def test_command_without_matplotlib(story: Story, tmp_path: Path, monkeypatch: p
 
 
 def test_command_refuses_a_place_that_is_a_file(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(armin.demo, "make_story", lambda: story)
+    monkeypatch.setattr(armin.cli.demo, "make_story", lambda: story)
     (tmp_path / "file").touch()
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "file" / "deeper")])
     assert result.exit_code == 2

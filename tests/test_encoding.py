@@ -37,12 +37,12 @@ from sklearn.preprocessing import (
 )
 
 from armin.actions import build_grid
-from armin.build import build_case
 from armin.costs import as_cost
 from armin.errors import DataError, ModelError
 from armin.models.encoding import Oracle, ReadClassifier, read_classifier
 from armin.models.kinds import BlackBox, LinearModel, ReluNetwork
 from armin.models.tracing import column_positions, register_transformer, trace, traceable_transformers
+from armin.problem.stated import build_case
 from armin.schema import Schema
 
 NUMBERS, TEXTS = ["age", "income", "kids"], ["purpose", "level", "owns"]

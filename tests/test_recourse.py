@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from armin.actions import build_grid
-from armin.audit import check_action
 from armin.errors import AuditError, DataError
 from armin.problem import Status
 from armin.recourse import Change, Failure, Recourse, RecoursePath, Recourses, Validity
+from armin.recourse.audit import check_action
 from armin.report.words import at_least, figure, percent
 from armin.schema import Feature, Schema
 

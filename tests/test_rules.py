@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 from armin import ARMIN, Schema
 from armin.actions import build_grid
-from armin.audit import check_action
 from armin.errors import AuditError, SchemaError
-from armin.links import apply_rules
+from armin.problem.rules import apply_rules
+from armin.recourse.audit import check_action
 from armin.schema import AtLeast, AtMostOne, Condition, Feature, Forbid, IfThen, Together
 
 from worlds import make_world

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from armin.arrays import FloatArray
 from armin.errors import ParameterError, SolverError
-from armin.models.kinds import Above, FloatArray, LinearModel, ReluNetwork
+from armin.models.kinds import Above, LinearModel, ReluNetwork
 from armin.problem import Options, Problem, Solution, Status
 from armin.solve.enumerate import solve_by_enumeration
 from armin.solve.path import PathPoint, solve_path

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from armin.solve import solve
 
 if TYPE_CHECKING:
-    from armin.certificate import Certificate as Certificate
-    from armin.certificate import Validity as Validity
     from armin.costs import CustomCost as CustomCost
     from armin.costs import MaxPercentileShift as MaxPercentileShift
     from armin.costs import NumberOfChanges as NumberOfChanges
@@ -45,6 +43,8 @@ if TYPE_CHECKING:
     from armin.recourse import Recourse as Recourse
     from armin.recourse import RecoursePath as RecoursePath
     from armin.recourse import Recourses as Recourses
+    from armin.recourse.certificate import Certificate as Certificate
+    from armin.recourse.certificate import Validity as Validity
     from armin.schema import AtLeast as AtLeast
     from armin.schema import AtMostOne as AtMostOne
     from armin.schema import Condition as Condition

@@ -263,7 +263,7 @@ def demo(
 def _tell_story(out: Path) -> None:
     from rich.console import Console
 
-    from armin.demo import draw_story, make_story, tell_story
+    from armin.cli.demo import draw_story, make_story, tell_story
 
     story = make_story()
     tell_story(story, Console())

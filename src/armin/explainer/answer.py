@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.audit import check_action
-from armin.build import Case
-from armin.certificate import FAILURE, Certificate, library_versions
 from armin.models.encoding import Oracle
 from armin.models.kinds import LinearModel
 from armin.problem import Choice, Problem, Solution
+from armin.problem.stated import Case
 from armin.promise import Calibration, estimation_error, log_growth
 from armin.recourse import Change, Recourse, Validity
+from armin.recourse.audit import check_action
+from armin.recourse.certificate import FAILURE, Certificate, library_versions
 from armin.solve.enumerate import count_choices
 
 __all__ = ["Origin", "Sample", "changes_of", "fresh_validity", "make_recourse"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from armin.explainer.base import Explainer, check_whole
 from armin.explainer.telling import Desk, Told, matters, settled
@@ -20,7 +19,6 @@ from armin.schema import Feature, Rows
 
 __all__ = ["AskOrAct", "Question", "Told", "ask_or_act"]
 
-FloatArray = NDArray[np.float64]
 FORMAT = "armin.ask/1"
 
 

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
 
 from armin.actions import Grid, build_grid
-from armin.build import Case, build_case
+from armin.arrays import FloatArray
 from armin.costs import Cost, as_cost
 from armin.errors import ArminError, DataError, ModelError, NotFittedError, ParameterError
 from armin.explainer.answer import Origin, Sample, fresh_validity, make_recourse
@@ -26,6 +26,7 @@ from armin.impute import NativeMissing, Sampler, as_sampler
 from armin.models.encoding import Oracle, read_classifier
 from armin.models.kinds import BlackBox
 from armin.problem import Problem, Solution, Status, required_weight
+from armin.problem.stated import Case, build_case
 from armin.promise import Calibration
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
 from armin.schema import Rows, Schema
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Explainer", "check_whole"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Answer = TypeVar("Answer")
 
 

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
 from armin.promise import LEVELS, Trials
 
 if TYPE_CHECKING:
-    from armin.build import Case
     from armin.explainer.base import Explainer
     from armin.explainer.judging import Judged
+    from armin.problem.stated import Case
 
 __all__ = ["Missingness", "masks_from", "rejected_people", "run_trials"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Missingness = Callable[[pd.DataFrame], object]
 """Makes blanks in complete rows, such as ``functools.partial(armin.datasets.mcar, n_missing=2)``."""
 

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.actions import outcome
+from armin.arrays import FloatArray
 from armin.errors import ParameterError
 from armin.explainer.base import Explainer
 from armin.impute import Sampler, as_sampler
@@ -21,7 +22,6 @@ from armin.schema import Rows, Schema
 
 __all__ = ["SAMPLERS", "Comparison", "after_plan", "compare", "compare_samplers"]
 
-FloatArray = NDArray[np.float64]
 
 SAMPLERS = ("chained", "donors", "forest", "copula", "marginal")
 """The ways to fill blanks that are compared if none are named, as far as they are known."""

@@ -7,13 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.explainer.answer import Sample
 from armin.impute import Sampler
 from armin.impute.condition import sample_conditioned
 
 __all__ = ["draw_sample", "row_streams"]
-
-FloatArray = NDArray[np.float64]
 
 
 def row_streams(seed: int | None, codes: FloatArray) -> tuple[np.random.Generator, np.random.Generator]:

@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armin.build import Case
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import AuditError
 from armin.models.encoding import Oracle
 from armin.problem import PathPoint, Problem, Solution
+from armin.problem.stated import Case
 
 __all__ = ["Judged", "MisreadError", "Solver", "accepted_by_all", "judge", "judge_path"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Solver = Callable[[Problem], Solution]
 
 MOST_REPAIRS = 50

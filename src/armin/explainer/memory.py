@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armin.arrays import BoolArray, FloatArray
 from armin.impute import Draws, Sampler
 from armin.models.encoding import Oracle, ReadClassifier
 from armin.schema import Schema
 
 __all__ = ["GuessingOracle", "RememberingOracle", "RememberingSampler"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 class RememberingOracle(Oracle):

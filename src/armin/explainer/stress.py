@@ -17,8 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from armin.arrays import FloatArray
 from armin.errors import ParameterError
 from armin.explainer.base import Explainer
 from armin.explainer.stressing import Lab, StressCurve, StressPoint
@@ -30,7 +31,6 @@ from armin.schema import Rows
 
 __all__ = ["StressCurve", "StressPoint", "StressTest", "stress_test"]
 
-FloatArray = NDArray[np.float64]
 Kind = Literal["tilt", "shift"]
 FORMAT = "armin.stress/1"
 

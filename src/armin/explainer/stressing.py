@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.explainer.base import Explainer
 from armin.explainer.compare import after_plan
 from armin.impute.legal import nearest_legal
@@ -16,7 +17,6 @@ from armin.schema import Feature
 
 __all__ = ["Lab", "StressCurve", "StressPoint"]
 
-FloatArray = NDArray[np.float64]
 
 LEAST_SIZE = 30.0
 """A point that rests on fewer effective draws is not stated."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.explainer.base import Explainer
 from armin.explainer.compare import after_plan
 from armin.explainer.memory import GuessingOracle, RememberingOracle, RememberingSampler
@@ -21,7 +22,6 @@ from armin.solve.stopping import stopped
 
 __all__ = ["Desk", "Told", "matters", "representatives", "settled"]
 
-FloatArray = NDArray[np.float64]
 
 PLAIN_DRAWS = 1000
 """Draws behind the chance that the person is accepted already."""

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import DataError, ParameterError
-from armin.impute.base import BoolArray, Draws, FloatArray, Sampler, check_count
+from armin.impute.base import Draws, Sampler, check_count
 from armin.impute.choose import as_sampler
 from armin.impute.legal import check_codes
 from armin.impute.scores import (

@@ -20,18 +20,15 @@ from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from armin.arrays import FloatArray, IntArray
 from armin.errors import DataError, NotFittedError, ParameterError
 from armin.impute.legal import CodeBounds
 from armin.schema import Schema
 
 __all__ = ["BaseImputer", "BaseSampler", "Draws", "Imputer", "Sampler", "check_count"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

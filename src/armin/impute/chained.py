@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
-from armin.impute.base import BaseSampler, BoolArray, FloatArray, IntArray, check_count
+from armin.impute.base import BaseSampler, check_count
 from armin.impute.conditional import Conditional, fit_conditional
 from armin.impute.design import Design
 from armin.impute.donors import NearestDonors

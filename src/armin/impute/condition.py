@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
-from armin.impute.base import BoolArray, Draws, FloatArray, Sampler, check_count
+from armin.impute.base import Draws, Sampler, check_count
 
 __all__ = ["Conditioned", "sample_conditioned"]
 

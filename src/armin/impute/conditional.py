@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import BayesianRidge, LogisticRegression
 
-from armin.impute.base import BoolArray, FloatArray, IntArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.impute.legal import nearest_legal
 from armin.schema import Feature
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from armin.arrays import FloatArray, IntArray
 from armin.errors import ParameterError
-from armin.impute.base import BaseSampler, FloatArray, IntArray, check_count
+from armin.impute.base import BaseSampler, check_count
 from armin.impute.legal import uniform
 from armin.impute.margins import Margin, within
 from armin.schema import Schema

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from armin.arrays import FloatArray, IntArray
 from armin.errors import DataError, ParameterError
-from armin.impute.base import BaseSampler, FloatArray, IntArray
+from armin.impute.base import BaseSampler
 from armin.impute.legal import check_codes
 from armin.schema import Schema, Value
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armin.impute.base import FloatArray, IntArray
+from armin.arrays import FloatArray, IntArray
 from armin.schema import Feature, Schema
 
 __all__ = ["Design"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.impute.base import BaseSampler, FloatArray, IntArray, check_count
+from armin.arrays import FloatArray, IntArray
+from armin.impute.base import BaseSampler, check_count
 from armin.impute.legal import uniform
 from armin.impute.neighbours import Neighbours, nearest
 from armin.schema import Schema

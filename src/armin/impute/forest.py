@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.impute.base import BaseSampler, BoolArray, FloatArray, IntArray, check_count
+from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.impute.base import BaseSampler, check_count
 from armin.impute.donors import NearestDonors
 from armin.impute.simple import Marginal
 from armin.impute.trees import LeafDonors, grow

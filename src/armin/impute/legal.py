@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.errors import DataError
 from armin.schema import Feature, Schema
 
 __all__ = ["CodeBounds", "check_codes", "middle", "nearest_legal", "uniform"]
 
-FloatArray = NDArray[np.float64]
 
 _SLACK = 1e-12  # what Feature.code forgives at a bound
 

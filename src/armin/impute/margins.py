@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from armin.impute.base import FloatArray, IntArray
+from armin.arrays import FloatArray, IntArray
 
 __all__ = ["Margin"]
 

@@ -7,8 +7,9 @@ from copy import deepcopy
 
 import numpy as np
 
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
-from armin.impute.base import BaseSampler, BoolArray, FloatArray, IntArray, Sampler, check_count
+from armin.impute.base import BaseSampler, Sampler, check_count
 from armin.schema import Schema
 
 __all__ = ["Mixture"]

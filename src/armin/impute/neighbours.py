@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armin.impute.base import BoolArray, FloatArray, IntArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.schema import Schema
 
 __all__ = ["Neighbours"]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import chi2
 
-from armin.impute.base import FloatArray
+from armin.arrays import FloatArray
 from armin.schema import Feature
 
 __all__ = ["LEVELS", "coverage", "fair_energy", "histogram", "log_score", "pooled_p", "random_rank", "uniform_p"]

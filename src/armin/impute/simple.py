@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.impute.base import BaseSampler, FloatArray, IntArray
+from armin.arrays import FloatArray, IntArray
+from armin.impute.base import BaseSampler
 from armin.impute.legal import uniform
 from armin.schema import Schema
 

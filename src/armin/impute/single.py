@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.impute.base import BaseImputer, FloatArray, IntArray, check_count
+from armin.arrays import FloatArray, IntArray
+from armin.impute.base import BaseImputer, check_count
 from armin.impute.chained import ChainedEquations
 from armin.impute.conditional import Categories, Conditional
 from armin.impute.legal import middle, nearest_legal

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
-from armin.impute.base import BoolArray, FloatArray, IntArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.schema import Feature
 
 __all__ = ["LeafDonors", "grow"]

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import ModelError, ParameterError
-from armin.models.kinds import Above, Among, BoolArray, FloatArray
+from armin.models.kinds import Above, Among
 
 __all__ = ["AmongLinked", "Around", "Given", "Target", "Verdict", "decide_by_score", "find_target", "lowest_accepted"]
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import DataError, ModelError, ParameterError
 from armin.models.decide import find_target
 from armin.models.inputs import Prepare, dense
-from armin.models.kinds import BlackBox, BoolArray, FloatArray, IntArray, LinearModel, Model, ReluNetwork
+from armin.models.kinds import BlackBox, LinearModel, Model, ReluNetwork
 from armin.models.read import check_fitted, prepare_inputs, read_model, unwrap
 from armin.models.tracing import UntraceableError, trace
 from armin.schema import Schema

@@ -13,10 +13,11 @@ import pandas as pd
 from catboost import CatBoostClassifier
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.errors import ModelError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense, dense_but
-from armin.models.kinds import Decision, FloatArray, TreeEnsemble
+from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
 
 __all__ = ["prepare_catboost", "read_catboost"]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray, IntArray
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense
-from armin.models.kinds import Decision, FloatArray, IntArray, TreeEnsemble
+from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
 
 __all__ = ["prepare_hist_boosting", "read_hist_boosting"]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.errors import ModelError
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
-from armin.models.kinds import Above, Among, FloatArray, LinearModel
+from armin.models.kinds import Above, Among, LinearModel
 
 __all__ = ["read_linear", "read_svc"]
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.errors import ModelError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
-from armin.models.kinds import Decision, FloatArray, LinearModel, ReluNetwork
+from armin.models.kinds import Decision, LinearModel, ReluNetwork
 
 __all__ = ["read_network"]
 

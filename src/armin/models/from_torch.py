@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from armin.arrays import FloatArray
 from armin.errors import ModelError, ParameterError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense
-from armin.models.kinds import Decision, FloatArray, LinearModel, ReluNetwork
+from armin.models.kinds import Decision, LinearModel, ReluNetwork
 
 __all__ = ["TorchClassifier", "prepare_torch", "read_torch"]
 

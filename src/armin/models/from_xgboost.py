@@ -12,10 +12,11 @@ import pandas as pd
 import xgboost
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray, IntArray
 from armin.errors import ModelError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, category_codes, dense, dense_but
-from armin.models.kinds import Decision, FloatArray, IntArray, TreeEnsemble
+from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
 
 __all__ = ["prepare_xgboost", "read_xgboost"]

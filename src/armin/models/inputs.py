@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from armin.arrays import FloatArray
 from armin.errors import ModelError
-from armin.models.kinds import FloatArray
 
 __all__ = ["Prepare", "category_codes", "dense", "dense_but"]
 

@@ -20,6 +20,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import BoolArray, FloatArray, IntArray
+
 __all__ = [
     "Above",
     "Among",
@@ -31,10 +33,6 @@ __all__ = [
     "ReluNetwork",
     "TreeEnsemble",
 ]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armin.models.kinds import BoolArray, Decision, FloatArray, IntArray, TreeEnsemble
+from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.models.kinds import Decision, TreeEnsemble
 
 __all__ = ["OneTree", "plant"]
 

@@ -17,15 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
 
 __all__ = ["LEVELS", "STARTS", "Calibration", "LevelTest", "Trials", "check_share", "choose_level"]
 
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
 
 LEVELS: FloatArray = np.arange(1, 101) / 100
 """The confidences that are tried."""

@@ -9,8 +9,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from armin.arrays import FloatArray
 from armin.errors import ParameterError
 
 __all__ = [
@@ -22,8 +23,6 @@ __all__ = [
     "log_growth",
     "sample_size",
 ]
-
-FloatArray = NDArray[np.float64]
 
 
 def sample_size(n_missing: int, *, width: float, distance: float, failure: float) -> int:

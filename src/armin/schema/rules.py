@@ -21,8 +21,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import SchemaError
 from armin.schema.values import Value
 
@@ -41,8 +41,6 @@ __all__ = [
     "rule_to_dict",
 ]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Relation = Literal["is", "is not", "is at least", "is at most", "changes", "does not change", "increases", "decreases"]
 _WITH_VALUE = ("is", "is not", "is at least", "is at most")
 

@@ -15,7 +15,7 @@ import time
 from dataclasses import replace
 
 from armin.errors import ParameterError
-from armin.problem import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
+from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
 from armin.solve import Callback, listing_is_quick, solve
 from armin.solve.stopping import stopped, watched
 

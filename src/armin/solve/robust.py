@@ -15,7 +15,8 @@ import time
 
 import numpy as np
 
-from armin.models.kinds import BlackBox, FloatArray
+from armin.arrays import FloatArray
+from armin.models.kinds import BlackBox
 from armin.problem import Choice, Problem, Solution, Status
 from armin.solve import solve
 

@@ -23,8 +23,9 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 
+from armin.arrays import IntArray
 from armin.errors import ParameterError, SolverError
-from armin.models.kinds import BlackBox, IntArray, LinearModel, ReluNetwork, TreeEnsemble
+from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, TreeEnsemble
 from armin.problem import Problem, Solution, Status
 from armin.solve.milo.linear import write_linear
 from armin.solve.milo.program import SOLVER_TOLERANCE, Answer, Program

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import FloatArray, IntArray, LinearModel
+from armin.arrays import FloatArray, IntArray
+from armin.models.kinds import LinearModel
 from armin.problem import Problem
 from armin.solve.milo.program import Draft, Program
 from armin.solve.milo.shared import Margin, add_choice, add_requirement, add_vote, enough_weight, stack_ways

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
-from armin.models.kinds import BoolArray, FloatArray, IntArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.problem import Choice, Status
 
 __all__ = ["SMALLEST", "SOLVER_TOLERANCE", "UNEVEN", "Answer", "Draft", "Program"]

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import IntArray, TreeEnsemble
+from armin.arrays import IntArray
+from armin.models.kinds import TreeEnsemble
 from armin.problem import Options, Problem
 
 __all__ = ["merge_candidates", "merge_options"]

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from armin.models.kinds import FloatArray, IntArray, LinearModel, ReluNetwork
+from armin.arrays import FloatArray, IntArray
+from armin.models.kinds import LinearModel, ReluNetwork
 from armin.problem import Problem
 from armin.solve.milo.linear import write_linear
 from armin.solve.milo.program import UNEVEN, Draft, Program

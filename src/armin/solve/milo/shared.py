@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from armin.models.kinds import Decision, FloatArray, IntArray
-from armin.problem import WEIGHT_TOLERANCE, Problem
+from armin.arrays import FloatArray, IntArray
+from armin.models.kinds import Decision
+from armin.problem.data import WEIGHT_TOLERANCE, Problem
 from armin.solve.milo.program import Draft
 
 __all__ = ["Margin", "add_choice", "add_requirement", "add_vote", "enough_weight", "stack_ways"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armin.arrays import FloatArray, IntArray
 from armin.errors import SolverError
-from armin.models.kinds import FloatArray, IntArray
 from armin.problem import Problem
 from armin.solve.milo.program import UNEVEN, Draft
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import Among, BoolArray, FloatArray, IntArray, TreeEnsemble
+from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.models.kinds import Among, TreeEnsemble
 from armin.problem import Problem
 from armin.solve.milo.program import Draft, Program
 from armin.solve.milo.shared import Margin, add_choice, add_requirement, add_vote, stack_ways

@@ -12,8 +12,8 @@ from itertools import islice
 
 import numpy as np
 
-from armin.models.kinds import FloatArray, IntArray
-from armin.problem import WEIGHT_TOLERANCE, Choice, PathPoint, Problem, Solution, Status
+from armin.arrays import FloatArray, IntArray
+from armin.problem.data import WEIGHT_TOLERANCE, Choice, PathPoint, Problem, Solution, Status
 
 __all__ = ["choices_by_cost", "search_black_box", "search_black_box_best", "search_black_box_path"]
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from armin.problem import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
+from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
 from armin.solve.search.blackbox import search_black_box
 from armin.solve.search.linear_run import LinearRun, new_run
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import BoolArray, FloatArray, IntArray, LinearModel
+from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.models.kinds import LinearModel
 from armin.problem import Problem
 from armin.solve.search.linear_nodes import efficient, spread
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import FloatArray
+from armin.arrays import FloatArray
 from armin.solve.search.words import Words, is_banned, kernel, sort_by
 
 __all__ = ["Work", "begin", "dive", "efficient", "least_cap", "spread"]

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from armin.arrays import FloatArray
 from armin.errors import SolverError
-from armin.models.kinds import FloatArray, LinearModel
-from armin.problem import WEIGHT_TOLERANCE, Choice, Problem, Solution, Status
+from armin.models.kinds import LinearModel
+from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem, Solution, Status
 from armin.solve.search.linear_contexts import Context, Rows, accepting_rows, contexts
 from armin.solve.search.linear_nodes import (
     BOUND,

@@ -11,7 +11,7 @@ import numpy as np
 
 from armin.errors import SolverError
 from armin.models.kinds import ReluNetwork
-from armin.problem import WEIGHT_TOLERANCE, Choice, Problem, Solution, Status
+from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem, Solution, Status
 from armin.solve.search.relu_data import (
     Ints,
     Leaf,

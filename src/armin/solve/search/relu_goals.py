@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from armin.problem import WEIGHT_TOLERANCE, Choice, Problem
+from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
 from armin.solve.search.relu_data import Bools, Floats, Stairs
 
 __all__ = ["BestGoal", "Goal", "OneGoal", "PathGoal", "Point"]

@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from armin.models.kinds import FloatArray, IntArray, ReluNetwork
+from armin.arrays import FloatArray, IntArray
+from armin.models.kinds import ReluNetwork
 from armin.problem import Options, Problem
 from armin.solve.search.relu_data import (
     BLOCK,

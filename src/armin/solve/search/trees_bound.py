@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import FloatArray
+from armin.arrays import FloatArray
 from armin.solve.search.trees_tables import COMMON, KEEP_AT, OWN, OWN_WORD, SHARED
 from armin.solve.search.words import Words, copy_into, kernel, lowest_bit
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import BoolArray, FloatArray, IntArray, TreeEnsemble
+from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.models.kinds import TreeEnsemble
 from armin.problem import Options, Problem
 from armin.solve.search.words import kernel
 

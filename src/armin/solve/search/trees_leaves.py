@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import SolverError
-from armin.models.kinds import BoolArray, FloatArray, IntArray, TreeEnsemble
+from armin.models.kinds import TreeEnsemble
 from armin.problem import Problem
 from armin.solve.search.trees_cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
 from armin.solve.search.words import Words, kernel, lowest_bit, sort_by

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.problem import WEIGHT_TOLERANCE, Choice, Problem
+from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
 from armin.solve.search.trees_bound import (
     CAP,
     FRONT,

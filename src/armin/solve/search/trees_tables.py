@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.models.kinds import Above, BoolArray, FloatArray, IntArray, TreeEnsemble
+from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.models.kinds import Above, TreeEnsemble
 from armin.solve.search.trees_cells import Common
 from armin.solve.search.trees_leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
 from armin.solve.search.words import Words, kernel, lowest_bit, sets_as_words

@@ -11,7 +11,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from armin.problem import WEIGHT_TOLERANCE, PathPoint, Problem, Solution
+from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution
 from armin.solve.search.compiled import kernel
 
 __all__ = [

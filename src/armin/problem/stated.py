@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.actions import ActionGrid
+from armin.arrays import FloatArray
 from armin.costs import Cost
-from armin.links import apply_rules
 from armin.models.encoding import ReadClassifier
 from armin.problem import Choice, Options, Problem
+from armin.problem.rules import apply_rules
 
 __all__ = ["Case", "build_case"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from armin.arrays import FloatArray
 from armin.errors import NotFittedError, ParameterError
 from armin.schema import Feature, Schema
 
@@ -40,7 +40,6 @@ __all__ = [
     "as_cost",
 ]
 
-FloatArray = NDArray[np.float64]
 Aggregate = Literal["sum", "max"]
 
 

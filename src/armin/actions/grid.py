@@ -24,14 +24,13 @@ from decimal import Decimal
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.errors import ParameterError
 from armin.schema import Feature, Schema
 
 __all__ = ["ActionGrid", "Grid", "Mode", "Move", "build_grid", "human_step"]
 
-FloatArray = NDArray[np.float64]
 Mode = Literal["observed", "shift", "reach"]
 Grid = Literal["human", "paper"]
 

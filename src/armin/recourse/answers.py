@@ -11,9 +11,9 @@ from typing import Any, Literal, overload
 import pandas as pd
 
 from armin.actions import outcome
-from armin.certificate import Certificate, Validity
 from armin.errors import ArminError
 from armin.problem import Status
+from armin.recourse.certificate import Certificate, Validity
 from armin.report.html import path_html, recourse_html
 from armin.report.plot import plot_path, plot_recourse
 from armin.report.text import path_text, recourse_text

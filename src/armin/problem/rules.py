@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armin.actions import ActionGrid, Move
+from armin.arrays import BoolArray, FloatArray
 from armin.problem import PairRule
 from armin.schema import Schema
 from armin.schema.rules import AtLeast, AtMostOne, Condition, Forbid, IfThen, Rule, Together, pairwise
 
 __all__ = ["apply_rules"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 def apply_rules(grid: ActionGrid, candidates: FloatArray) -> tuple[ActionGrid, tuple[PairRule, ...]]:

@@ -28,8 +28,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
-from armin.models.kinds import BoolArray, FloatArray, IntArray, Model
+from armin.models.kinds import Model
 
 __all__ = ["Choice", "Options", "PairRule", "PathPoint", "Problem", "Solution", "Status", "required_weight"]
 

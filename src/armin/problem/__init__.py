@@ -1,0 +1,14 @@
+"""The contract between those who state a problem and those who solve it: plain data."""
+
+from armin.problem.data import (
+    Choice,
+    Options,
+    PairRule,
+    PathPoint,
+    Problem,
+    Solution,
+    Status,
+    required_weight,
+)
+
+__all__ = ["Choice", "Options", "PairRule", "PathPoint", "Problem", "Solution", "Status", "required_weight"]
