@@ -18,7 +18,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 
-from armin import ARMIN, Schema, TotalLogPercentileShift
+from armin import ARMIN, Schema
+from armin.costs import TotalLogPercentileShift
 from armin.datasets import load_attrition, load_fico, load_student, load_wine_quality
 from armin.datasets.amputate import mcar
 

@@ -14,8 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from armin import ARMIN, ImputationAR, RobustAR, Schema
 from armin.datasets import make_loans
 from armin.errors import NotFittedError, ParameterError
-from armin.explainer.ask import ask_or_act
-from armin.explainer.memory import GuessingOracle, RememberingOracle
+from armin.explainer.memory import GuessingJudge, RememberingJudge
 from armin.explainer.telling import representatives
 from armin.schema import Feature
 from armin.solve.stopping import stop_when
@@ -55,7 +54,7 @@ def test_telling_never_costs_more_than_certainty_without_telling(people, method,
     schema = schema_for(people, immutable=["f_income"])
     for debt in (8, 14, 20):
         explainer = explainer_for(people, linear([1, -1, 0.5], -8), method, schema, cost=cost, **more)
-        answer = ask_or_act(explainer, {"f_income": None, "f_debt": debt, "f_noise": 3})
+        answer = explainer.ask({"f_income": None, "f_debt": debt, "f_noise": 3})
         (question,) = answer.questions
         assert answer.act_now is not None
         assert all(told.plan.cost <= answer.act_now + 1e-9 for told in question.told)
@@ -67,7 +66,7 @@ def test_every_told_value_gets_what_the_person_would_get():
     loans = make_loans()
     explainer = ARMIN(loans.classifier, loans.schema, desired="approved", sampler="donors").fit(loans.X)
     row = {**loans.applicant, "Purpose": None}
-    answer = ask_or_act(explainer, row, n_values=5)
+    answer = explainer.ask(row, n_values=5)
     assert {q.feature.name for q in answer.questions} == {"Income", "Purpose"}
     for question in answer.questions:
         assert sum(told.weight for told in question.told) == pytest.approx(1)
@@ -89,21 +88,21 @@ def test_what_the_model_ignores_never_matters(people, sampler):
     explainer = explainer_for(people, linear([1, -1, 0], -6), sampler=sampler)
     found = 0
     for debt in (3, 6, 9, 12, 15, 18):
-        answer = ask_or_act(explainer, {"f_income": None, "f_debt": debt, "f_noise": None}, n_values=8)
+        answer = explainer.ask({"f_income": None, "f_debt": debt, "f_noise": None}, n_values=8)
         noise = next(q for q in answer.questions if q.feature.name == "f_noise")
         assert not noise.matters
         assert noise.saving == 0
         assert answer.best != "f_noise"
         found += answer.plan.found
         if answer.plan.found:
-            assert noise.sentence == "Your lucky number would not change the advice: you need not tell it."
+            assert noise.sentence.startswith("Your lucky number need not be told: whichever of the")
     assert found
 
 
 def test_what_decides_matters_and_is_asked_first(people):
     schema = schema_for(people, immutable=["f_income", "f_noise"])
     explainer = explainer_for(people, linear([1, -1, 0], 0.5), schema=schema, confidence=1.0, sampler="marginal")
-    answer = ask_or_act(explainer, {"f_income": None, "f_debt": 18, "f_noise": None})
+    answer = explainer.ask({"f_income": None, "f_debt": 18, "f_noise": None})
     assert answer.best == "f_income"
     assert answer.questions[0].feature.name == "f_income"
     assert answer.questions[0].matters
@@ -134,7 +133,7 @@ def test_the_expected_cost_is_the_average_that_theory_gives():
         Needs().fit(frame), schema, desired="yes", sampler=draw, cost="l1", confidence=1.0, method="blackbox",
         n_samples=400, n_fresh=0,
     ).fit(X)  # fmt: skip
-    answer = ask_or_act(explainer, {"kind": None, "points": 0})
+    answer = explainer.ask({"kind": None, "points": 0})
     (question,) = answer.questions
     costs = {told.value: told.plan.cost for told in question.told}
     assert costs["a"] / costs["b"] == pytest.approx(5 / 12)
@@ -156,11 +155,11 @@ def test_the_chance_of_being_accepted_already_does_not_know_the_rejection(people
     told = {}
     for condition in (True, False):
         explainer = explainer_for(
-            people, linear([1, -1, 0], 0.5), schema=schema, sampler=draw, condition_on_decision=condition
+            people, linear([1, -1, 0], 0.5), schema=schema, sampler=draw, decision="complete" if condition else None
         )
-        answer = ask_or_act(explainer, row)
+        answer = explainer.ask(row)
         assert abs(answer.accepted_already - 0.3) < 5 * np.sqrt(0.21 / 1000)  # false alarm: under 1 in a million
-        assert answer.questions[0].accepted_already == answer.accepted_already
+        assert answer.questions[0].alone == (None if condition else answer.accepted_already)
         assert ("leaving the known rejection aside" in answer.sentence.lower()) == condition
         told[condition] = answer.questions[0].told
     assert [t.value for t in told[True]] == [0]
@@ -172,15 +171,15 @@ def test_order_of_columns_and_calls_do_not_matter():
     for seed in (1,):
         world = make_world(seed, "tree", blanks=2)
         explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=30, max_options=8).fit(world.X)
-        answer = ask_or_act(explainer, world.row, n_values=6)
+        answer = explainer.ask(world.row, n_values=6)
         turned = dict(reversed(world.row.items()))
-        again = ask_or_act(explainer, pd.DataFrame([turned], dtype=object), n_values=6)
+        again = explainer.ask(pd.DataFrame([turned], dtype=object), n_values=6)
         assert again.to_json() == answer.to_json()
 
 
 def test_sentences_speak_of_labels_and_numbers_only(people):
     explainer = explainer_for(people, linear([1, -1, 0.5], -8), sampler="donors")
-    answer = ask_or_act(explainer, {"f_income": None, "f_debt": 15, "f_noise": None}, n_values=6)
+    answer = explainer.ask({"f_income": None, "f_debt": 15, "f_noise": None}, n_values=6)
     for question in answer.questions:
         assert question.feature.title.lower() in question.sentence.lower()
         assert question.sentence.endswith(".")
@@ -191,19 +190,19 @@ def test_sentences_speak_of_labels_and_numbers_only(people):
 
 def test_the_dictionary_keeps_its_contract(people):
     explainer = explainer_for(people, linear([1, -1, 0.5], -8), sampler="donors")
-    summary = json.loads(ask_or_act(explainer, {"f_income": None, "f_debt": 9, "f_noise": 2}, n_values=4).to_json())
-    assert summary["format"] == "armin.ask/1"
+    summary = json.loads(explainer.ask({"f_income": None, "f_debt": 9, "f_noise": 2}, n_values=4).to_json())
+    assert summary["format"] == "armin.ask/2"
     assert {"accepted_already", "act_now", "questions", "best", "sentence"} <= set(summary)
-    needed = {"feature", "label", "matters", "accepted_already", "expected_cost", "saving", "sentence"}
+    needed = {"feature", "label", "matters", "alone", "expected_cost", "saving", "sentence"}
     assert all(needed <= set(question) for question in summary["questions"])
 
 
 def test_nothing_blank_and_nothing_to_do(people):
-    explainer = explainer_for(people, linear([1, -1, 0], -2), condition_on_decision=False, sampler="marginal")
-    complete = ask_or_act(explainer, {"f_income": 3, "f_debt": 9, "f_noise": 2})
+    explainer = explainer_for(people, linear([1, -1, 0], -2), decision=None, sampler="marginal")
+    complete = explainer.ask({"f_income": 3, "f_debt": 9, "f_noise": 2})
     assert (complete.questions, complete.best, complete.accepted_already) == ((), None, 0.0)
     assert complete.sentence.startswith("Nothing is blank, so there is nothing to ask: act on the plan")
-    fine = ask_or_act(explainer, {"f_income": 20, "f_debt": 0, "f_noise": None}, n_values=4)
+    fine = explainer.ask({"f_income": 20, "f_debt": 0, "f_noise": None}, n_values=4)
     assert (fine.act_now, fine.best, fine.accepted_already) == (0.0, None, 1.0)
     assert fine.sentence.startswith("You need not tell more: nothing needs to change for 100 %")
     assert not fine.questions[0].matters
@@ -213,7 +212,7 @@ def test_a_plan_that_only_telling_makes_possible(people):
     """Income cannot change and debt not enough: only people of high income have a way."""
     schema = schema_for(people, immutable=["f_income", "f_noise"])
     explainer = explainer_for(people, linear([1, -0.2, 0], -9.5), schema=schema, confidence=0.9, sampler="marginal")
-    answer = ask_or_act(explainer, {"f_income": None, "f_debt": 20, "f_noise": 1})
+    answer = explainer.ask({"f_income": None, "f_debt": 20, "f_noise": 1})
     (question,) = answer.questions
     assert answer.act_now is None
     assert answer.best == "f_income"
@@ -221,9 +220,11 @@ def test_a_plan_that_only_telling_makes_possible(people):
     assert question.expected_cost > 0
     assert "without it there is none" in question.sentence
     hopeless = explainer_for(people, linear([0, -0.2, 0], -9.5), schema=schema, sampler="marginal")
-    none = ask_or_act(hopeless, {"f_income": None, "f_debt": 20, "f_noise": 1}, n_values=4)
+    none = hopeless.ask({"f_income": None, "f_debt": 20, "f_noise": 1}, n_values=4)
     assert none.best is None
-    assert none.sentence.startswith("There is no plan, and telling more would not give one.")
+    assert none.sentence.startswith(
+        "There is no plan, and telling any one blank alone gives none, for no value that was tried."
+    )
     assert none.questions[0].expected_cost is None
 
 
@@ -231,7 +232,7 @@ def test_a_guess_is_compared_as_it_is(people):
     """Where blanks are guessed once there is no chance in the plans: another plan is other advice."""
     model = linear([1, -1, 0], -1)
     naive = ImputationAR(model, schema_for(people, immutable=["f_income"]), desired="yes", n_fresh=100).fit(people)
-    answer = ask_or_act(naive, {"f_income": None, "f_debt": 18, "f_noise": None}, n_values=6)
+    answer = naive.ask({"f_income": None, "f_debt": 18, "f_noise": None}, n_values=6)
     matters = {question.feature.name: question.matters for question in answer.questions}
     assert matters == {"f_income": True, "f_noise": False}
 
@@ -240,11 +241,12 @@ def test_it_stops_when_told_with_what_it_knows(people):
     explainer = explainer_for(people, linear([1, -1, 0.5], -8), sampler="marginal")
     row = {"f_income": None, "f_debt": 14, "f_noise": None}
     with stop_when(lambda: True):
-        answer = ask_or_act(explainer, row, n_values=4)
+        answer = explainer.ask(row, n_values=4)
     assert not answer.complete
     assert answer.questions == ()
-    assert answer.sentence.endswith("the search was stopped.")
-    whole = ask_or_act(explainer, row, n_values=4)
+    assert "Only 0 of 2 blanks were looked at" in answer.sentence
+    assert "need not" not in answer.sentence
+    whole = explainer.ask(row, n_values=4)
     assert whole.complete
     assert len(whole.questions) == 2
 
@@ -252,12 +254,12 @@ def test_it_stops_when_told_with_what_it_knows(people):
 def test_refusals(people):
     explainer = explainer_for(people, linear([1, -1, 0.5], -8), sampler="marginal")
     row = {"f_income": None, "f_debt": 14, "f_noise": 1}
-    with pytest.raises(ParameterError, match="'n_values' parameter of ask_or_act"):
-        ask_or_act(explainer, row, n_values=1)
+    with pytest.raises(ParameterError, match="'n_values' parameter of ask"):
+        explainer.ask(row, n_values=1)
     with pytest.raises(ParameterError, match="'locked' must be a list"):
-        ask_or_act(explainer, row, locked="f_debt")
+        explainer.ask(row, locked="f_debt")
     with pytest.raises(NotFittedError):
-        ask_or_act(ARMIN(linear([1, -1, 0], 0), schema_for(people), desired="yes"), row)
+        ARMIN(linear([1, -1, 0], 0), schema_for(people), desired="yes").ask(row)
 
 
 @pytest.mark.parametrize("kind", ["linear", "forest"])
@@ -265,25 +267,26 @@ def test_remembering_changes_nothing(kind):
     world = make_world(2, kind, blanks=2)
     explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=5).fit(world.X)
     codes = world.schema.encode(world.X)
-    plain, memory = explainer.read_.encode.encode, RememberingOracle(explainer.oracle_)
+    fitted = explainer.fitted_
+    plain, memory = fitted.read.encode.encode, RememberingJudge(fitted.oracle)
     for part in (codes[:7], codes[3:40], codes):
-        np.testing.assert_array_equal(explainer.read_.encode(part), plain(part))
-        np.testing.assert_array_equal(memory.accepts(part), explainer.oracle_.accepts(part))
+        np.testing.assert_array_equal(fitted.read.encode(part), plain(part))
+        np.testing.assert_array_equal(memory.accepts(part), fitted.oracle.accepts(part))
 
 
 @pytest.mark.parametrize("kind", ["linear", "forest"])
 def test_where_the_reading_is_wrong_the_model_itself_decides(kind, monkeypatch):
     world = make_world(2, kind, blanks=2)
     explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=8, n_fresh=0).fit(world.X)
-    right = ask_or_act(explainer, world.row, n_values=4)
+    right = explainer.ask(world.row, n_values=4)
 
     def accept_all(self, codes):
         self.asked.append(codes)
         self._answers.append(np.ones(codes.shape[0], dtype=bool))
         return self._answers[-1]
 
-    monkeypatch.setattr(GuessingOracle, "accepts", accept_all)
-    assert ask_or_act(explainer, world.row, n_values=4).to_dict() == right.to_dict()
+    monkeypatch.setattr(GuessingJudge, "accepts", accept_all)
+    assert explainer.ask(world.row, n_values=4).to_dict() == right.to_dict()
 
 
 @settings(deadline=None, max_examples=60)

@@ -28,7 +28,7 @@ from armin.costs import (
 from armin.errors import ArminError, DataError, NotFittedError, ParameterError, SchemaError
 from armin.models.encoding import ReadClassifier
 from armin.models.kinds import Above, LinearModel
-from armin.problem.stated import Case, build_case
+from armin.problem.stated import Stated, state_problem
 from armin.schema import Feature, Schema
 
 LAW = settings(deadline=None, max_examples=40)
@@ -361,16 +361,16 @@ def test_aliases_and_refusals() -> None:
     assert issubclass(ParameterError, ArminError)
 
 
-def price_case(cost: Any, weights: Any, row: Any, candidates: Any) -> tuple[Schema, np.ndarray, Case]:
+def price_case(cost: Any, weights: Any, row: Any, candidates: Any) -> tuple[Schema, np.ndarray, Stated]:
     frame = pd.DataFrame({"a": [0, 3, 5, 9, 9], "c": list("xyzxx"), "r": [0.0, 0.25, 0.5, 0.75, 1.0]})
-    schema = Schema.infer(frame)
+    schema = Schema.infer(frame, blanks={"a": "shift"})
     X = schema.encode(frame)
     model = LinearModel(np.ones((1, 3)), np.zeros(1), Above(0.0))
     read = ReadClassifier(model, lambda codes: codes, np.arange(3, dtype=np.intp))
     candidates, weights = np.asarray(candidates, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     grid = build_grid(schema, np.asarray(row, dtype=np.float64), candidates, max_options=12)
     total = float(weights.sum())
-    case = build_case(np.asarray(row), candidates, weights, grid, read, clone(cost).fit(X, schema), total, None)
+    case = state_problem(np.asarray(row), candidates, weights, grid, read, clone(cost).fit(X, schema), total, None)
     return schema, X, case
 
 

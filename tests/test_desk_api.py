@@ -532,7 +532,7 @@ def test_twenty_people_at_once_each_get_their_own_answer(client, explainer):
         answers = list(pool.map(lambda body: client.post("/api/v1/recourse", json=body).json(), asked))
     for body, answer in zip(asked, answers, strict=True):
         answer.pop("reference")
-        alone = explainer.asking(body["confidence"]).explain(body["row"], locked=body["locked"])
+        alone = explainer.at(body["confidence"]).explain(body["row"], locked=body["locked"])
         assert timeless(answer) == timeless(alone.to_dict())
 
 

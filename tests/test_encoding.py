@@ -42,7 +42,7 @@ from armin.errors import DataError, ModelError
 from armin.models.encoding import Oracle, ReadClassifier, read_classifier
 from armin.models.kinds import BlackBox, LinearModel, ReluNetwork
 from armin.models.tracing import column_positions, register_transformer, trace, traceable_transformers
-from armin.problem.stated import build_case
+from armin.problem.stated import state_problem
 from armin.schema import Schema
 
 NUMBERS, TEXTS = ["age", "income", "kids"], ["purpose", "level", "owns"]
@@ -273,7 +273,7 @@ def test_the_problem_holds_what_the_pipeline_computes_to_the_last_bit(steps: str
         grid = build_grid(schema, row, candidates, max_options=30, grid=kind)  # type: ignore[arg-type]
         assert {move.mode for move in grid.moves} == {"observed", "shift", "reach"}
         cost = as_cost("changes").fit(candidates, schema)
-        case = build_case(row, candidates, np.ones(7), grid, classifier, cost, 7.0, None)
+        case = state_problem(row, candidates, np.ones(7), grid, classifier, cost, 7.0, None)
         choices = [tuple(int(rng.integers(move.size)) for move in grid.moves) for _ in range(25)]
         expected = classifier.encode(np.concatenate([grid.apply(choice, candidates) for choice in choices]))
         found = np.concatenate([case.problem.inputs(choice) for choice in choices])

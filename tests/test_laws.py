@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from armin import ARMIN, ImputationAR, RobustAR, Status
-from armin.explainer.answer import Sample
-from armin.explainer.base import Explainer
+from armin import ARMIN, ImputationAR, RobustAR
+from armin.explainer import Explainer
+from armin.explainer.advise import Posed, pose
+from armin.explainer.draw import Sample
+from armin.explainer.state import state
 from armin.impute import MeanImputer
 from armin.impute.base import Draws
+from armin.problem import Status
 
 from worlds import MODELS, make_world
 
@@ -33,8 +36,13 @@ def fitted(world, cls=ARMIN, **parameters) -> Explainer:
 
 def candidates_of(explainer: Explainer, row: dict) -> Sample:
     """The completions that ``explain`` optimises over."""
-    sample, _ = explainer._samples(explainer.schema.encode(row)[0])
-    return sample
+    return posed(explainer, row).sample
+
+
+def posed(explainer: Explainer, row: dict) -> Posed:
+    """The question that ``explain`` answers."""
+    fitted = explainer.current
+    return pose(fitted, explainer.schema.encode(row)[0], (), fitted.settings.confidence)
 
 
 def follow(frame: pd.DataFrame, recourse) -> pd.DataFrame:
@@ -58,8 +66,7 @@ def follow(frame: pd.DataFrame, recourse) -> pd.DataFrame:
 
 def brute_force(explainer: Explainer, row: dict, confidence: float) -> float:
     """The optimum by asking the user's own predict about every choice of the grid."""
-    codes = explainer.schema.encode(row)[0]
-    case = explainer._case(codes, candidates_of(explainer, row), ())
+    case = posed(explainer, row).stated
     best = math.inf
     need = math.ceil(confidence * len(case.candidates) - 1e-9)
     for choice in itertools.product(*(range(move.size) for move in case.grid.moves)):
@@ -67,7 +74,7 @@ def brute_force(explainer: Explainer, row: dict, confidence: float) -> float:
             continue
         cost = case.cost_of(choice)
         if cost < best:
-            frame = explainer.schema.decode(case.grid.apply(choice, case.candidates), like=explainer.oracle_.like)
+            frame = explainer.schema.decode(case.grid.apply(choice, case.candidates), like=explainer.fitted_.like)
             if (explainer.classifier.predict(frame) == "yes").sum() >= need:
                 best = cost
     return best
@@ -166,7 +173,7 @@ class OneGuess:
 @given(seed=SEEDS)
 def test_one_sample_is_imputation(kind, seed):
     world = make_world(seed, kind)
-    one = fitted(world, sampler=OneGuess(), n_samples=1, condition_on_decision=False).explain(world.row)
+    one = fitted(world, sampler=OneGuess(), n_samples=1, decision=None).explain(world.row)
     naive = fitted(world, cls=ImputationAR, imputer="mean").explain(world.row)
     assert one.status is naive.status
     assert one.cost == pytest.approx(naive.cost)
@@ -177,12 +184,13 @@ def test_one_sample_is_imputation(kind, seed):
 def test_the_order_of_candidates_does_not_matter(seed):
     world = make_world(seed)
     explainer = fitted(world)
-    codes = world.schema.encode(world.row)[0]
-    draws = candidates_of(explainer, world.row)
+    codes, fitted_ = world.schema.encode(world.row)[0], explainer.current
+    asked = posed(explainer, world.row)
+    draws = asked.sample
     order = np.random.default_rng(seed).permutation(len(draws.values))
     shuffled = Sample(draws.values[order], draws.weights[order])
-    first = explainer._solve(explainer._case(codes, draws, ()).problem)
-    second = explainer._solve(explainer._case(codes, shuffled, ()).problem)
+    first = fitted_.settings.solving(asked.stated.problem)
+    second = fitted_.settings.solving(state(fitted_, asked.world, codes, shuffled, (), 0.75).problem)
     assert first.status is second.status
     assert first.cost == pytest.approx(second.cost)
 
@@ -216,9 +224,9 @@ def test_conditioning_keeps_only_completions_that_the_model_rejects():
     for seed in range(10):
         world = make_world(seed, blanks=3)
         explainer = fitted(world)
-        sample, _ = explainer._samples(world.schema.encode(world.row)[0])
+        sample = candidates_of(explainer, world.row)
         if sample.kept:
-            assert not explainer.oracle_.accepts(sample.values).any()
+            assert not explainer.fitted_.oracle.accepts(sample.values).any()
 
 
 @settings(deadline=None, max_examples=5, derandomize=True)

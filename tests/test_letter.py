@@ -19,9 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from armin import ARMIN, ImputationAR, NativeMissing
+from armin import ARMIN, ImputationAR
 from armin.datasets import make_loans
 from armin.errors import DataError, MissingDependencyError, ParameterError, SchemaError
+from armin.impute import NativeMissing
 from armin.letter import check_reference, languages, new_reference, read_own, try_own, write_letter
 from armin.letter.content import sections
 from armin.letter.texts import load_texts

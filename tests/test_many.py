@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from armin import ARMIN, Recourse
+from armin import ARMIN
+from armin.recourse import Recourse
 
 from worlds import make_world
 

@@ -38,11 +38,13 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.fixes import parse_version
 
-from armin import ARMIN, Schema, Status
+from armin import ARMIN, Schema
 from armin.errors import ModelError
+from armin.explainer.advise import pose
 from armin.impute import NativeMissing
 from armin.models import TorchClassifier, TreeEnsemble
 from armin.models.encoding import Oracle, ReadClassifier, read_classifier
+from armin.problem import Status
 
 try:
     from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
@@ -343,13 +345,12 @@ def small_frame(blanks: bool, native: bool) -> tuple[pd.DataFrame, np.ndarray]:
 
 def brute_force(explainer: ARMIN, row: dict[str, Any], confidence: float, yes: Any) -> float:
     codes = explainer.schema.encode(row)[0]
-    sample, _ = explainer._samples(codes)
-    case = explainer._case(codes, sample, ())
+    case = pose(explainer.current, codes, (), confidence).stated
     need = math.ceil(confidence * len(case.candidates) - 1e-9)
     best = math.inf
     for choice in itertools.product(*(range(move.size) for move in case.grid.moves)):
         if sum(1 for j in choice if j) <= 2 and case.cost_of(choice) < best:
-            after = explainer.schema.decode(case.grid.apply(choice, case.candidates), like=explainer.oracle_.like)
+            after = explainer.schema.decode(case.grid.apply(choice, case.candidates), like=explainer.fitted_.like)
             if (np.asarray(explainer.classifier.predict(after)).ravel() == yes).sum() >= need:
                 best = case.cost_of(choice)
     return best
@@ -420,6 +421,7 @@ def checked(classifier: Any, X: pd.DataFrame, sampler: Any) -> None:
     yes = classifier.classes_[1]
     explainer = ARMIN(
         classifier, Schema.infer(X, step={"single": 1.0, "double": 1.0}), desired=yes, confidence=0.6, n_samples=5,
+        decision="complete",
         n_fresh=0, sampler=sampler, max_changes=2, max_options=4,
     ).fit(X)  # fmt: skip
     rejected = X[np.asarray(classifier.predict(X)).ravel() != yes]

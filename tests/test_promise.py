@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,15 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression
 
-from armin import ARMIN, RobustAR, Schema, Status
+from armin import ARMIN, RobustAR, Schema
 from armin.datasets import make_loans
 from armin.datasets.amputate import mcar
 from armin.errors import DataError, ParameterError
-from armin.explainer.calibrating import run_trials
-from armin.promise import LEVELS, Calibration, Trials, choose_level
+from armin.explainer.advise import advise, advise_path, pose
+from armin.explainer.calibrate import run_trials
+from armin.explainer.judge import MisreadError, judge, judge_path
+from armin.problem import Status
+from armin.promise import LEVELS, Calibration, Pattern, Promise, Trials, choose_level
 from armin.solve import solve, stop_when, stopped
 from armin.solve.path import solve_path
 
@@ -30,7 +34,10 @@ LOANS = make_loans()
 def loan_explainer(**settings: Any) -> ARMIN:
     half = len(LOANS.X) // 2
     people = LOANS.X[half:] if settings.get("promise") is not None else None
-    given = {"n_people": 30, "n_fresh": 50} | settings
+    share = settings.pop("promise", None)
+    testing = {name: settings.pop(name) for name in ("missingness", "n_people", "assurance") if name in settings}
+    promise = None if share is None else Promise(share, **({"n_people": 30} | testing))
+    given = {"n_fresh": 50, "promise": promise} | settings
     return ARMIN(LOANS.classifier, LOANS.schema, desired="approved", **given).fit(LOANS.X[:half], people=people)
 
 
@@ -136,15 +143,15 @@ def test_a_promised_plan_is_the_point_of_the_path_that_was_tested() -> None:
 
 
 def test_trials_are_what_explain_would_have_said() -> None:
-    explainer = loan_explainer(promise=0.8, n_people=6)
+    explainer = loan_explainer(promise=0.8, n_people=6, checks=False)
     where = explainer.schema.position("Income")
     masks = np.zeros(explainer.people_.shape, dtype=bool)
     masks[:, where] = True
-    tried = run_trials(explainer, explainer.people_, masks, levels=FEW)
+    tried = run_trials(explainer.current, explainer.people_, masks, levels=FEW)
     for i, person in enumerate(explainer.people_):
         row = np.where(masks[i], np.nan, person)
         for j, level in enumerate(FEW):
-            plan = explainer.asking(float(level)).explain(explainer.schema.decode(row[None, :]))
+            plan = explainer.at(float(level)).explain(explainer.schema.decode(row[None, :]))
             assert plan.found == tried.planned[i, j]
             if plan.found and plan.cost is not None:
                 path_plan = explainer.path(explainer.schema.decode(row[None, :])).at(float(level))
@@ -160,21 +167,31 @@ def test_calibrations_are_kept_per_pattern_and_per_lock() -> None:
     first = dict(explainer.calibrations_)
     explainer.explain(LOANS.applicant)
     assert explainer.calibrations_ == first
-    assert set(first) == {(("Income",), ())}
+    assert set(first) == {Pattern(("Income",))}
     name = "ExistingLoans"
     explainer.explain(LOANS.applicant, locked=[name])
-    assert (("Income",), (name,)) in explainer.calibrations_
+    assert Pattern(("Income",), (name,)) in explainer.calibrations_
 
 
 def test_a_missingness_model_serves_every_pattern() -> None:
     explainer = loan_explainer(promise=0.7, n_people=20, missingness=partial(mcar, n_missing=1))
     answer = explainer.explain(LOANS.applicant)
-    assert set(explainer.calibrations_) == {(None, ())}
-    assert "missingness" in answer.certificate.sentence
+    assert set(explainer.calibrations_) == {Pattern(None)}  # too few people have this very pattern
+    assert answer.certificate.calibration.masks == "model"
+    for row in ({**LOANS.applicant, "Age": None}, {**LOANS.applicant, "Age": None, "Purpose": None}):
+        untested = explainer.explain(row)  # two blanks: such people were never made
+        assert untested.certificate.calibration is None
+        assert "promise.untested" in {note.code for note in untested.notes}
+    assert set(explainer.calibrations_) == {Pattern(None)}
+    many = loan_explainer(promise=0.7, n_people=400, missingness=partial(mcar, n_missing=1))
+    assert many.explain(LOANS.applicant).certificate.calibration.masks == "same"
+    assert set(many.calibrations_) == {Pattern(("Income",))}
 
 
 def test_without_people_a_part_of_the_training_data_is_set_aside_and_said_so() -> None:
-    explainer = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=0.7, n_people=20).fit(LOANS.X)
+    explainer = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=Promise(0.7, n_people=20)).fit(
+        LOANS.X
+    )
     answer = explainer.explain(LOANS.applicant)
     assert not answer.certificate.calibration.held_out
     assert "set aside" in answer.certificate.sentence
@@ -202,14 +219,18 @@ def test_refusals() -> None:
     promising = loan_explainer(promise=0.9)
     with pytest.raises(ParameterError, match="which values are blank"):
         promising.calibrate()
-    accepted = LOANS.X[LOANS.classifier.predict(LOANS.X) == "approved"]
-    nobody = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=0.9).fit(LOANS.X, people=accepted)
+    with pytest.raises(DataError, match="must be held out, but 100% of them are rows of the training data"):
+        ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=0.9).fit(LOANS.X, people=LOANS.X)
+    half = len(LOANS.X) // 2
+    accepted = LOANS.X[half:][LOANS.classifier.predict(LOANS.X[half:]) == "approved"]
+    nobody = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=0.9)
+    nobody.fit(LOANS.X[:half], people=accepted)
     with pytest.raises(DataError, match="needs complete held-out rows"):
         nobody.explain(LOANS.applicant)
     with pytest.raises(ParameterError, match="missingness"):
         loan_explainer(promise=0.9, missingness="mcar")
     with pytest.raises(ParameterError, match="confidence"):
-        plain.asking(1.5)
+        plain.at(1.5)
 
 
 def test_the_certificate_holds_the_grounds_and_is_plain_data() -> None:
@@ -250,15 +271,15 @@ def test_calibration_holds_in_a_world_with_known_truth() -> None:
     broken = 0
     repetitions = 30
     for _ in range(repetitions):
-        explainer = ARMIN(model, schema, desired=1, promise=0.8, assurance=0.9, n_people=60, n_samples=50, n_fresh=0)
+        explainer = ARMIN(model, schema, desired=1, promise=Promise(0.8, n_people=60), n_samples=50, n_fresh=0)
         explainer.fit(train, people=world(400))
         calibration = explainer.calibrate(blanks=["a"])
         assert calibration.kept
         people = schema.encode(world(700), clip=True)
-        people = people[~explainer.decision_.accepts(people)][:250]
+        people = people[~explainer.fitted_.decision.accepts(people)][:250]
         masks = np.zeros(people.shape, dtype=bool)
         masks[:, 0] = True
-        tried = run_trials(explainer, people, masks, levels=np.array([calibration.used_level]))
+        tried = run_trials(explainer.current, people, masks, levels=np.array([calibration.used_level]))
         failures = int((tried.planned & ~tried.worked).sum())
         plans = int(tried.planned.sum())
         # counted as broken only if clearly above 20 %, beyond the noise of 250 people
@@ -288,24 +309,44 @@ def test_robust_recourse_has_a_certificate_too() -> None:
     assert certificate.confidence == 1.0
 
 
+class Odd:
+    """A model that says something else than its reading: it also accepts whoever earns more than 45,000."""
+
+    def __init__(self, judge: Any) -> None:
+        self.judge, self.calls = judge, 0
+
+    def accepts(self, codes: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        return self.judge.accepts(codes) | (codes[:, LOANS.schema.position("Income")] > 45_000)
+
+
+def misread(explainer: ARMIN) -> Odd:
+    odd = Odd(explainer.fitted_.decision)
+    explainer.fitted_ = replace(explainer.fitted_, decision=odd, oracle=odd)
+    return odd
+
+
 def test_where_the_model_disagrees_with_its_reading_the_model_alone_decides_who_was_rejected() -> None:
-    """The reading says rejected, the model says accepted above 45,000: no candidate may contradict the model."""
-
-    class Odd(type(loan_explainer().oracle_)):  # type: ignore[misc]
-        def accepts(self, codes: np.ndarray) -> np.ndarray:
-            return super().accepts(codes) | (codes[:, self.schema.position("Income")] > 45_000)
-
     explainer = loan_explainer(n_samples=40)
-    odd = Odd.__new__(Odd)
-    odd.__dict__.update(explainer.oracle_.__dict__)
-    explainer.oracle_ = explainer.decision_ = odd
+    odd = misread(explainer)
+    codes = LOANS.schema.encode(LOANS.applicant)[0]
+    trusting = pose(explainer.current, codes, (), 0.75)
+    assert odd.accepts(trusting.sample.values).any()  # the reading alone is misled
+    with pytest.raises(MisreadError):
+        judge(explainer.current, trusting.world, trusting.stated, trusting.stated.problem, drawn=trusting.drawn)
     answer = explainer.explain(LOANS.applicant)
-    careful = explainer._carefully(lambda one: one if not one._trusting else one.explain(LOANS.applicant))
-    assert answer.changes == careful.changes
-    seen = []
-    original = Odd.accepts
-    explainer._trusting = False
-    sample = explainer._sample(LOANS.schema.encode(LOANS.applicant)[0])
-    assert not original(odd, sample.values).any()
-    seen.append(answer.validity.of)
-    assert seen == [40.0]
+    assert answer == advise(explainer.current.varied(trusts=False), codes)
+    careful = pose(explainer.current.varied(trusts=False), codes, (), 0.75)
+    assert not odd.accepts(careful.sample.values).any()
+
+
+def test_a_path_notices_a_misread_model_too() -> None:
+    explainer = loan_explainer(n_samples=40)
+    misread(explainer)
+    codes = LOANS.schema.encode(LOANS.applicant)[0]
+    posed = pose(explainer.current, codes, (), 0.75)
+    with pytest.raises(MisreadError):
+        judge_path(explainer.current, posed.world, posed.stated, drawn=posed.drawn)
+    path = explainer.path(LOANS.applicant)
+    alone = advise_path(explainer.current.varied(trusts=False), codes, (), 0.75)
+    assert [point.changes for point in path] == [point.changes for point in alone]

@@ -15,6 +15,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from armin import ARMIN
 from armin.datasets import load_adult, load_fico, load_give_me_credit
+from armin.explainer.advise import pose
 
 needs_data = pytest.mark.skipif(not os.environ.get("ARMIN_DATA"), reason="the data sets are not here (ARMIN_DATA)")
 PEOPLE = 6
@@ -45,7 +46,7 @@ def test_rows_with_real_blanks_are_explained_and_none_is_dropped(load: Callable[
     assert len(answers) == PEOPLE
     for (_, row), answer in zip(rejected.iterrows(), answers, strict=True):
         codes = explainer.schema.encode(row.to_frame().T)[0]
-        sample = explainer._sample(codes)
+        sample = pose(explainer.current, codes, (), 0.75).sample
         known = ~np.isnan(codes)
         assert (sample.values[:, known] == codes[known]).all()
         assert not np.isnan(sample.values).any()

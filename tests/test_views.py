@@ -12,8 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from armin import ARMIN, NativeMissing, Schema, compare
+from armin import ARMIN, Schema, compare
 from armin.errors import ModelError, ParameterError
+from armin.explainer.advise import pose
+from armin.impute import NativeMissing
 
 from worlds import make_world
 
@@ -91,7 +93,7 @@ def test_a_margin_asks_for_more_probability(kind):
             continue
         assert safe.cost >= plain.cost - 1e-9
         stricter += safe.cost > plain.cost + 1e-9
-        sample, _ = explainer._samples(world.schema.encode(world.row)[0])
+        sample = pose(explainer.current, world.schema.encode(world.row)[0], (), 0.75).sample
         after = safe.apply(world.schema.decode(sample.values, like=world.X))
         probability = world.classifier.predict_proba(after)[:, list(world.classifier.classes_).index("yes")]
         assert (probability >= 0.65).sum() == safe.validity.accepted

@@ -7,7 +7,9 @@ from typing import Any, Self
 
 import pandas as pd
 
-from armin import ARMIN, Problem, RecoursePath, Solution
+from armin import ARMIN
+from armin.problem import Problem, Solution
+from armin.recourse import RecoursePath
 from armin.solve.subsample import solve_by_subsampling
 from experiments.methods import Context, Outcome, register
 
@@ -38,7 +40,7 @@ class _Armin:
             sampler=context.sampler(self.sampler),
             confidence=settings.confidence,
             n_samples=settings.n_samples,
-            condition_on_decision=self.conditioned,
+            decision="complete" if self.conditioned else None,
             **context.common,
         ).fit(context.train)
         return self

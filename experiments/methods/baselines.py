@@ -6,8 +6,9 @@ from typing import Self
 
 import pandas as pd
 
-from armin import ARMIN, ImputationAR, NativeMissing, RobustAR
+from armin import ARMIN, ImputationAR, RobustAR
 from armin.errors import SolverError
+from armin.impute import NativeMissing
 from experiments.methods import Context, Outcome, register
 
 
@@ -60,7 +61,7 @@ class Robust:
     def fit(self, context: Context) -> Self:
         self.explainer_ = RobustAR(
             context.classifier, context.schema, sampler=context.sampler("chained"),
-            n_samples=context.settings.n_samples, condition_on_decision=False, **context.common,
+            n_samples=context.settings.n_samples, decision=None, **context.common,
         ).fit(context.train)  # fmt: skip
         return self
 

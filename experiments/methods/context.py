@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from armin import Recourse, Schema, TotalLogPercentileShift, WeightedL1
+from armin import Schema
+from armin.costs import TotalLogPercentileShift, WeightedL1
 from armin.impute import Draws, Sampler, as_sampler
+from armin.recourse import Recourse
 from experiments.config import Settings
 
 __all__ = ["Context", "Method", "Outcome", "SharedCost", "SharedSampler"]

@@ -4,7 +4,8 @@ Three cases, settled by the row:
 
 * **observed**: options are target values ("to 34,500").
 * **blank, shift**: options are amounts ("raise by 5,000"), legal only if every candidate stays in bounds.
-* **blank, reach**: options are targets for a value that is not known ("to at least 40,000").
+* **blank, reach**: options are targets for a value that is not known: "to at least 40,000", "to at most 2"; for
+  values without an order "to car".
 
 Numbers move on a *human grid*: multiples of 1, 2 or 5 times a power of ten, anchored at zero. The paper's
 grid, equal steps of a 99th of the range from the person's own value, is there for the experiments.
@@ -45,12 +46,14 @@ class Move:
     mode : "observed", "shift" or "reach"
     values : array of shape (1 or N, J) of codes; column 0 keeps the candidate
     targets : array of shape (J,): the target code, or for "shift" the amount added; NaN for "keep"
+    senses : array of shape (J,), for "reach": 1 where the target means "at least", -1 "at most", 0 "exactly"
     """
 
     position: int
     mode: Mode
     values: FloatArray
     targets: FloatArray
+    senses: FloatArray
 
     @property
     def size(self) -> int:
@@ -83,22 +86,48 @@ class ActionGrid:
             if j:
                 feature = self.schema.features[move.position]
                 before = rows[:, move.position]
-                after[:, move.position] = outcome(feature, move.mode, before, float(move.targets[j]))
+                after[:, move.position] = outcome(
+                    feature, move.mode, before, float(move.targets[j]), float(move.senses[j])
+                )
         return after
 
+    def apply_to_row(self, choice: tuple[int, ...], row: FloatArray) -> FloatArray:
+        """The row (D,) as it is submitted after ``choice``, as (1, D): a blank that the plan sets is told, others stay.
 
-def outcome(feature: Feature, mode: Mode, before: FloatArray, target: float | FloatArray) -> FloatArray:
+        A blank that is moved by an amount stays blank, since nobody knows where it ends.
+        """
+        after = row[None, :].copy()
+        for i, (move, j) in enumerate(zip(self.moves, choice, strict=True)):
+            if j:
+                after[:, move.position] = move.values[0, j] if move.mode == "observed" else self.submitted(i)[j]
+        return after
+
+    def submitted(self, i: int) -> FloatArray:
+        """What a person who left the feature of move ``i`` blank writes down after each option (J,)."""
+        move = self.moves[i]
+        return move.targets if move.mode == "reach" else np.full(move.size, math.nan)
+
+
+def outcome(
+    feature: Feature, mode: Mode, before: FloatArray, target: float | FloatArray, sense: float | FloatArray = 0.0
+) -> FloatArray:
     """What codes ``before`` become; arrays broadcast.
 
-    Where a blank may only grow, a target means "at least"; where it may only fall, "at most".
+    Parameters
+    ----------
+    feature : what is moved
+    mode : how
+    before : codes
+    target : the target, or for "shift" the amount
+    sense : for "reach": 1 if the target means "at least", -1 if it means "at most", 0 if exactly
     """
     if mode == "shift":
         return np.asarray(np.clip(before + target, feature.low_code, feature.high_code))
-    if mode == "reach" and feature.direction == "increase":
-        return np.asarray(np.maximum(before, target))
-    if mode == "reach" and feature.direction == "decrease":
-        return np.asarray(np.minimum(before, target))
-    return np.zeros_like(before) + target
+    exact = np.zeros_like(before) + target
+    if mode != "reach":
+        return exact
+    # who is there already stays
+    return np.where(np.asarray(sense) * (before - exact) > 0, before, exact)
 
 
 def human_step(width: float, most: int) -> float:
@@ -151,15 +180,19 @@ def build_grid(
             continue
         before = candidates[:, position] if blank else row[position : position + 1]
         mode: Mode = "observed" if not blank else "shift" if feature.blank_mode == "shift" else "reach"
-        targets = _targets(feature, mode, before, max_options, grid)
+        targets, senses = _targets(feature, mode, before, max_options, grid)
         if targets.size:
-            after = outcome(feature, mode, before[:, None], targets[None, :])
+            after = outcome(feature, mode, before[:, None], targets[None, :], senses[None, :])
             values = np.concatenate([before[:, None], after], axis=1)
-            moves.append(Move(position, mode, values, np.concatenate([[math.nan], targets])))
+            keep = np.array([math.nan])
+            moves.append(Move(position, mode, values, np.append(keep, targets), np.append(0.0, senses)))
     return ActionGrid(tuple(moves), schema)
 
 
-def _targets(feature: Feature, mode: Mode, before: FloatArray, max_options: int, grid: Grid) -> FloatArray:
+def _targets(
+    feature: Feature, mode: Mode, before: FloatArray, max_options: int, grid: Grid
+) -> tuple[FloatArray, FloatArray]:
+    """The targets of one feature, and what each means for a blank."""
     low, high = feature.low_code, feature.high_code
     if mode == "shift":
         # legal only if every candidate stays inside its bounds
@@ -172,15 +205,35 @@ def _targets(feature: Feature, mode: Mode, before: FloatArray, max_options: int,
     else:
         targets = np.arange(math.ceil(low), math.floor(high) + 1, dtype=np.float64)
         targets = targets[targets != current]
-    if mode != "reach":
-        if feature.direction == "increase":
-            targets = targets[targets > current]
-        elif feature.direction == "decrease":
-            targets = targets[targets < current]
+    if mode == "reach":
+        return _reached(feature, before, targets, max_options)
+    if feature.direction == "increase":
+        targets = targets[targets > current]
+    elif feature.direction == "decrease":
+        targets = targets[targets < current]
+    targets = _thin(targets, max_options - 1)
+    return targets, np.zeros(targets.size)
+
+
+def _reached(
+    feature: Feature, before: FloatArray, targets: FloatArray, max_options: int
+) -> tuple[FloatArray, FloatArray]:
+    """Targets for a blank: "at least" where it may grow, "at most" where it may fall, both where it may do either."""
+    if feature.kind in ("binary", "categorical"):
+        ways = {"increase": [1.0], "decrease": [-1.0]}.get(feature.direction, [0.0])
     else:
+        ways = {"increase": [1.0], "decrease": [-1.0]}.get(feature.direction, [1.0, -1.0])
+    found, senses = [], []
+    for way in ways:
         # a target that moves no candidate is not an option
-        targets = np.array([t for t in targets if np.any(outcome(feature, mode, before, t) != before)])
-    return _thin(targets, max_options - 1)
+        moves = np.array([np.any(outcome(feature, "reach", before, t, way) != before) for t in targets], dtype=bool)
+        found.append(targets[moves])
+        senses.append(np.full(int(moves.sum()), way))
+    if sum(kept.size for kept in found) >= max_options:
+        most = max(1, (max_options - 1) // len(ways))
+        found = [_thin(kept, most) for kept in found]
+        senses = [np.full(kept.size, way) for kept, way in zip(found, ways, strict=True)]
+    return np.concatenate(found)[: max_options - 1], np.concatenate(senses)[: max_options - 1]
 
 
 def _number_targets(

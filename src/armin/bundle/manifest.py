@@ -12,7 +12,7 @@ import numpy as np
 
 from armin.bundle.archive import FORMAT
 from armin.errors import ModelError
-from armin.explainer.base import Explainer
+from armin.explainer.estimator import Explainer
 from armin.impute import NativeMissing
 
 __all__ = ["NATIVE", "OBJECT", "describe", "settings_of"]

@@ -19,7 +19,7 @@ from armin.bundle.model import dump_model, dump_pickle, load_model, load_pickle,
 from armin.bundle.plain import Reader, Writer
 from armin.errors import ArminError, DataError, ModelError, ParameterError
 from armin.explainer import ARMIN, ImputationAR, RobustAR
-from armin.explainer.base import Explainer
+from armin.explainer.estimator import Explainer
 from armin.impute import NativeMissing
 from armin.impute.legal import uniform
 from armin.letter.own import Templates, check_own, read_own

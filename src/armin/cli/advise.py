@@ -17,7 +17,7 @@ from armin.errors import MissingDependencyError, ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from armin.explainer.base import Explainer
+    from armin.explainer.estimator import Explainer
 
 __all__ = ["ask", "explain", "letter", "path"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from armin.cli.answers import Answer
     from armin.explainer.ask import AskOrAct
-    from armin.explainer.base import Explainer
+    from armin.explainer.estimator import Explainer
     from armin.recourse import Failure, Recourse, RecoursePath
 
 __all__ = ["ask_path", "ask_plan", "ask_question", "on_terminal", "run"]

@@ -13,7 +13,7 @@ from armin.errors import DataError, ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from armin.explainer.base import Explainer
+    from armin.explainer.estimator import Explainer
     from armin.schema import Schema
 
 __all__ = ["build_explainer", "open_explainer", "open_source", "read_people"]

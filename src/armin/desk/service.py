@@ -13,7 +13,7 @@ from armin.desk.problems import ProblemError
 from armin.desk.settings import DeskSettings
 from armin.explainer import ARMIN
 from armin.explainer.ask import AskOrAct
-from armin.explainer.base import Explainer
+from armin.explainer.estimator import Explainer
 from armin.recourse import Recourse, RecoursePath
 from armin.report.words import percent
 from armin.schema import Feature, Schema, Value

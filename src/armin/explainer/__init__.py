@@ -13,12 +13,13 @@
 ('plan', True)
 """
 
-from armin.explainer.ask import AskOrAct, Question, ask_or_act
-from armin.explainer.compare import Comparison, compare, compare_samplers
+from armin.explainer.ask import AskOrAct, Question
+from armin.explainer.compare import Comparison
+from armin.explainer.estimator import Explainer
 from armin.explainer.methods import ARMIN, ImputationAR, RobustAR
-from armin.explainer.stress import StressTest, stress_test
+from armin.explainer.side import compare
+from armin.explainer.stress import StressTest
 
 __all__ = [
-    "ARMIN", "AskOrAct", "Comparison", "ImputationAR", "Question", "RobustAR", "StressTest", "ask_or_act", "compare",
-    "compare_samplers", "stress_test",
+    "ARMIN", "AskOrAct", "Comparison", "Explainer", "ImputationAR", "Question", "RobustAR", "StressTest", "compare",
 ]  # fmt: skip

@@ -1,121 +1,148 @@
-"""From a solution back to the user's words: the last step, with every check."""
+"""Step four: from a solution back to the user's words, with every check."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armin.models.encoding import Oracle
+from armin.arrays import BoolArray, FloatArray
+from armin.explainer.draw import Sample
+from armin.explainer.fitted import Fitted
+from armin.explainer.judge import Judged
 from armin.models.kinds import LinearModel
-from armin.problem import Choice, Problem, Solution
-from armin.problem.stated import Case
+from armin.problem import Choice, Problem, Status
+from armin.problem.stated import Stated
 from armin.promise import Calibration, estimation_error, log_growth
 from armin.recourse import Change, Recourse, Validity
 from armin.recourse.audit import check_action
 from armin.recourse.certificate import FAILURE, Certificate, library_versions
+from armin.recourse.world import World
 from armin.solve.enumerate import count_choices
+from armin.words import Message
 
-__all__ = ["Origin", "Sample", "changes_of", "fresh_validity", "make_recourse"]
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """The completions of one row, and how they came about.
-
-    Attributes
-    ----------
-    values : codes (N, D)
-    weights : positive numbers (N,)
-    kept : the share of all draws that agree with what is known; None if nothing was asked of them
-    notes : what a careful reader should know
-    """
-
-    values: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    kept: float | None = None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where an answer comes from, for its certificate.
-
-    Attributes
-    ----------
-    method : the explainer's name
-    sampler : the sampler, with its parameters
-    seed : the seed
-    """
-
-    method: str
-    sampler: str
-    seed: int | None
+__all__ = ["accepted_as_is", "changes_of", "fresh_validity", "make_recourse"]
 
 
 def make_recourse(
-    origin: Origin,
-    oracle: Oracle,
-    case: Case,
-    solution: Solution,
-    accepted: NDArray[np.bool_],
+    fitted: Fitted,
+    world: World,
+    stated: Stated,
+    judged: Judged,
     sample: Sample,
-    fresh: Validity | None,
+    fresh: Sample | None,
     *,
     confidence: float | None,
-    locked: Collection[str],
-    steps: dict[str, float],
+    locked: Collection[str] = (),
+    steps: dict[str, float] | None = None,
     calibration: Calibration | None = None,
 ) -> Recourse:
-    """The answer for one row, re-checked in user units."""
-    schema = oracle.schema
+    """The answer for one row, re-checked in user units.
+
+    Parameters
+    ----------
+    fitted, world, stated, judged : what the steps before found
+    sample, fresh : the completions that were optimised over, and those by which the plan is judged
+    confidence : what the answer may state as asked for
+    locked : features that this person cannot change
+    steps : where the time went
+    calibration : the test on real people that chose the confidence
+    """
+    schema, solution = fitted.schema, judged.solution
     common: dict[str, Any] = {
-        "method": origin.method,
+        "method": fitted.settings.name,
         "status": solution.status,
-        "desired": tuple(oracle.target.labels),
-        "cost_name": type(case.cost).__name__,
+        "desired": fitted.labels,
+        "cost_name": type(stated.cost).__name__,
         "confidence": confidence,
-        "blanks": tuple(f for f, code in zip(schema.features, case.row, strict=True) if np.isnan(code)),
+        "blanks": tuple(f for f, code in zip(schema.features, stated.row, strict=True) if np.isnan(code)),
         "seconds": solution.seconds,
         "solver": solution.solver,
         "nodes": solution.nodes,
         "conditioned": sample.kept,
-        "notes": sample.notes + _stuck(case, locked),
-        "seconds_by_step": steps,
-        "bound": float(case.cost.finish(solution.bound)) if np.isfinite(solution.bound) else solution.bound,
+        "notes": sample.notes + _stuck(stated, locked),
+        "seconds_by_step": steps or {},
+        "bound": float(stated.cost.finish(solution.bound)) if np.isfinite(solution.bound) else solution.bound,
+        "world": world,
     }
     if solution.choice is None:
         empty = Recourse(changes=(), cost=None, cost_range=None, validity=None, fresh=None, **common)
-        return replace(empty, certificate=_certificate(origin, empty, case, calibration))
-    after = case.grid.apply(solution.choice, case.candidates)
-    check_action(schema, case.row, case.candidates, after, max_changes=case.problem.max_changes, locked=locked)
-    weights = case.problem.weights
-    each = case.cost_per_candidate(solution.choice)
+        return replace(empty, certificate=_certificate(fitted, empty, stated, calibration))
+    after = stated.grid.apply(solution.choice, stated.candidates)
+    check_action(schema, stated.row, stated.candidates, after, max_changes=stated.problem.max_changes, locked=locked)
+    each = stated.cost_per_candidate(solution.choice)
     answer = Recourse(
-        changes=changes_of(case, solution.choice),
-        cost=case.cost_of(solution.choice),
+        changes=changes_of(stated, solution.choice),
+        cost=stated.cost_of(solution.choice),
         cost_range=(float(each.min()), float(np.median(each)), float(each.max())),
-        validity=Validity(_tidy(weights[accepted].sum()), _tidy(weights.sum())),
-        fresh=fresh,
+        validity=_validity(stated, judged),
+        fresh=None if fresh is None or judged.fresh is None else fresh_validity(fresh, judged.fresh),
+        resubmitted=judged.row,
         **common,
     )
-    return replace(answer, certificate=_certificate(origin, answer, case, calibration))
+    return replace(answer, certificate=_certificate(fitted, answer, stated, calibration))
 
 
-def _certificate(origin: Origin, answer: Recourse, case: Case, calibration: Calibration | None) -> Certificate:
-    problem, error = case.problem, None
-    if answer.blanks and answer.validity is not None and problem.n_candidates > 1:
+def accepted_as_is(fitted: Fitted, world: World, codes: FloatArray, fresh: Sample, steps: dict[str, float]) -> Recourse:
+    """The answer for a row that the model accepts with its blanks: nothing needs to be done.
+
+    ``fresh`` says for how many completions it would stay so if the blanks had to be told.
+    """
+    stays = fitted.decision.accepts(fresh.values)
+    found = fresh_validity(fresh, stays)
+    answer = Recourse(
+        method=fitted.settings.name,
+        status=Status.OPTIMAL,
+        desired=fitted.labels,
+        changes=(),
+        cost=0.0,
+        cost_name=type(fitted.cost).__name__,
+        cost_range=(0.0, 0.0, 0.0),
+        confidence=None,
+        validity=Validity(1.0, 1.0),
+        fresh=found,
+        blanks=tuple(f for f, code in zip(fitted.schema.features, codes, strict=True) if np.isnan(code)),
+        bound=0.0,
+        seconds=0.0,
+        solver="none",
+        seconds_by_step=steps,
+        world=world,
+        resubmitted=True,
+    )
+    certificate = Certificate(
+        Status.OPTIMAL, 0.0, 0.0, None, answer.validity, found, None, None, None, len(answer.blanks),
+        repr(fitted.sampler), 1, _seed(fitted), library_versions(), world=world,
+    )  # fmt: skip
+    return replace(answer, certificate=certificate)
+
+
+def _validity(stated: Stated, judged: Judged) -> Validity:
+    """On what was optimised over: the completions, or the row with its blanks where that alone is judged."""
+    if not stated.asks_completions:
+        return Validity(float(judged.accepted.sum()), float(judged.accepted.size))
+    weights = stated.weights
+    return Validity(_tidy(weights[judged.accepted[: weights.size]].sum()), _tidy(weights.sum()))
+
+
+def _seed(fitted: Fitted) -> int | None:
+    seed = fitted.settings.random_state
+    return None if seed is None else int(seed)
+
+
+def _certificate(fitted: Fitted, answer: Recourse, stated: Stated, calibration: Calibration | None) -> Certificate:
+    problem, weights, error = stated.problem, stated.weights, None
+    if answer.blanks and answer.validity is not None and stated.asks_completions and weights.size > 1:
         # a weighted sample counts as an equal one of its effective size
-        size = max(1, math.floor(problem.weights.sum() ** 2 / (problem.weights**2).sum() + 1e-9))
+        size = max(1, math.floor(weights.sum() ** 2 / (weights**2).sum() + 1e-9))
         growth = min(log_growth(size, n_actions=count_choices(problem)), _linear_growth(problem, size))
         error = estimation_error(size, failure=FAILURE, log_growth=growth)
     return Certificate(
         answer.status, answer.bound, answer.gap, answer.confidence, answer.validity, answer.fresh, error, calibration,
-        answer.conditioned, len(answer.blanks), origin.sampler, problem.n_candidates, origin.seed, library_versions(),
+        answer.conditioned, len(answer.blanks), repr(fitted.sampler), stated.candidates.shape[0], _seed(fitted),
+        library_versions(), world=answer.world,
     )  # fmt: skip
 
 
@@ -139,26 +166,27 @@ def _linear_growth(problem: Problem, size: int) -> float:
     return log_growth(size, linear=True) + reached * math.log(2)
 
 
-def changes_of(case: Case, choice: Choice) -> tuple[Change, ...]:
+def changes_of(stated: Stated, choice: Choice) -> tuple[Change, ...]:
     """The changes of a choice, dearest first."""
     changes = []
-    for move, option, j in zip(case.grid.moves, case.problem.options, choice, strict=True):
+    for move, option, j in zip(stated.grid.moves, stated.problem.options, choice, strict=True):
         if not j:
             continue
-        feature = case.grid.schema.features[move.position]
-        target, now = float(move.targets[j]), float(case.row[move.position])
+        feature = stated.grid.schema.features[move.position]
+        target, now = float(move.targets[j]), float(stated.row[move.position])
         amount: float | None = None
         if move.mode == "shift":
             amount = target
         elif move.mode == "observed" and feature.is_ordered:
             amount = target - now
         after = None if move.mode == "shift" else feature.value(target)
-        cost = float(case.cost.finish(float(option.costs[j])))
-        changes.append(Change(feature, move.mode, feature.value(now), after, amount, cost))
+        cost = float(stated.cost.finish(float(option.costs[j])))
+        sense = int(move.senses[j])
+        changes.append(Change(feature, move.mode, feature.value(now), after, amount, cost, sense))
     return tuple(sorted(changes, key=lambda change: -change.cost))
 
 
-def fresh_validity(fresh: Sample, accepted: NDArray[np.bool_]) -> Validity:
+def fresh_validity(fresh: Sample, accepted: BoolArray) -> Validity:
     """For how much of a fresh sample an action works, given which of it the model accepts."""
     weights = fresh.weights
     # a weighted sample counts as an equal one of its effective size
@@ -166,19 +194,16 @@ def fresh_validity(fresh: Sample, accepted: NDArray[np.bool_]) -> Validity:
     return Validity(_tidy(weights[accepted].sum() / weights.sum() * size), _tidy(size))
 
 
-def _stuck(case: Case, locked: Collection[str]) -> tuple[str, ...]:
-    movable = {move.position for move in case.grid.moves}
+def _stuck(stated: Stated, locked: Collection[str]) -> tuple[Message, ...]:
+    movable = {move.position for move in stated.grid.moves}
     stuck = [
         feature.title
-        for i, feature in enumerate(case.grid.schema.features)
-        if np.isnan(case.row[i]) and feature.blank_mode == "shift" and feature.name not in locked and i not in movable
+        for i, feature in enumerate(stated.grid.schema.features)
+        if np.isnan(stated.row[i]) and feature.blank_mode == "shift" and feature.name not in locked and i not in movable
     ]
     if not stuck:
         return ()
-    return (
-        f"{', '.join(stuck)}: not given, and no amount of change is legal for every plausible value. "
-        "Set its blank mode to 'reach' to allow a target instead.",
-    )
+    return (Message("stuck.shift", features=", ".join(stuck)),)
 
 
 def _tidy(weight: float) -> float:

@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from armin.explainer.base import Explainer, check_whole
-from armin.explainer.telling import Desk, Told, matters, settled
+from armin.arrays import FloatArray
+from armin.explainer.fitted import Fitted
+from armin.explainer.telling import Teller, Told
+from armin.promise import Calibration
 from armin.recourse import Recourse
-from armin.report.words import figure, percent
-from armin.schema import Feature, Rows
+from armin.schema import Feature
+from armin.words import Message
 
 __all__ = ["AskOrAct", "Question", "Told", "ask_or_act"]
 
-FORMAT = "armin.ask/1"
+FORMAT = "armin.ask/2"
+SLACK = 0.03
+"""Two standard errors of a share of 1,000 fresh completions: by less, a plan does not count as worse."""
+CLEARLY = 0.02
+"""A plan that is cheaper by less than this share, or than chance explains, is not clearly cheaper."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What telling one blank would be worth.
+    """What telling one blank would be worth. Every claim is about the values that were tried.
 
     Attributes
     ----------
     feature : the blank
-    matters : whether some plausible value would change the advice
-    accepted_already : chance, without conditioning on the rejection, that the value shows that nothing needs to change
+    matters : whether some value that was tried calls for another plan: acting now does not work for the share asked
+        for, or something clearly cheaper does
+    alone : chance that telling this value, and nothing else, gets the row accepted; None if that cannot be known:
+        the complete person is known to be rejected, or the model takes no other blanks
     expected_cost : average cost of the plan once the value is told, where there is a plan; None if there never is
     saving : cost of acting now minus ``expected_cost``; 0 if it does not matter or one of the two does not exist
     error : standard error of the saving
@@ -38,12 +46,15 @@ class Question:
     undecided : chance that time runs out
     sure : average share of completions for which the plan works once the value is told
     told : the plausible values, with their chances and plans
-    sentence : all this in words
+    least : the share of fresh completions for which acting now works, at the worst of the told values; None without a
+        plan
+    most : what telling saves at the best of these values
+    now : what acting without telling costs, and for which share it works; None without a plan
     """
 
     feature: Feature
     matters: bool
-    accepted_already: float
+    alone: float | None
     expected_cost: float | None
     saving: float
     error: float
@@ -51,15 +62,76 @@ class Question:
     undecided: float
     sure: float | None
     told: tuple[Told, ...]
-    sentence: str = ""
+    least: float | None = None
+    most: float = 0.0
+    now: tuple[float, float | None] | None = None
+
+    @property
+    def free(self) -> float:
+        """Chance that nothing more is needed once the value is told."""
+        return float(sum(t.weight for t in self.told if t.plan.outcome == "already_accepted"))
+
+    @property
+    def worth(self) -> bool:
+        """Whether telling beats acting now, beyond chance and without losing more people."""
+        if not self.matters or self.expected_cost is None:
+            return False
+        if self.now is None:
+            return True
+        failing = 0.0 if self.now[1] is None else 1 - self.now[1]
+        lost = self.no_plan + self.undecided
+        return self.saving > max(2 * self.error, 1e-9) and lost <= failing + 1e-9
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All this in sentences."""
+        label, n = self.feature.title, len(self.told)
+        said = []
+        if self.alone is not None and self.alone > 0:
+            said.append(Message("question.alone", label=label, share=self.alone))
+        if not self.matters and self.least is not None:
+            return (*said, Message("question.same", label=label, n=n, share=self.least, saved=self.most))
+        if not self.matters:
+            return (*said, Message("question.no_help", label=label, n=n))
+        if self.expected_cost is None:
+            return (*said, Message("question.lost", label=label, n=n))
+        if self.now is None:
+            share = 1 - self.no_plan - self.undecided
+            said.append(Message("question.opens", label=label, share=share, cost=self.expected_cost))
+        else:
+            said += self._costs(label, *self.now)
+        if self.free > 0 and self.alone is None:
+            said.append(Message("question.free", share=self.free))
+        if self.undecided > 0:
+            said.append(Message("question.undecided", share=self.undecided))
+        return tuple(said)
+
+    def _costs(self, label: str, cost: float, share: float | None) -> list[Message]:
+        expected = self.expected_cost or 0.0
+        said = [Message("question.as_now", label=label, cost=expected)]
+        if abs(self.saving) > max(2 * self.error, 1e-9):
+            said = [Message("question.cheaper", label=label, cost=expected, now=cost, error=self.error)]
+        if share is not None and self.sure is not None and self.sure > share + 0.01:
+            said.append(Message("question.surer", share=self.sure, now=share))
+        if self.no_plan > 0:
+            said.append(Message("question.no_plan", share=self.no_plan))
+        return said
+
+    @property
+    def sentence(self) -> str:
+        """All this in English."""
+        return self.text()
+
+    def text(self, language: str = "en") -> str:
+        """All this in a language."""
+        return " ".join(message.text(language) for message in self.messages)
 
     def to_dict(self) -> dict[str, Any]:
         """The question as plain data."""
         return {
-            "feature": self.feature.name, "label": self.feature.title, "matters": self.matters,
-            "accepted_already": self.accepted_already, "expected_cost": self.expected_cost, "saving": self.saving,
-            "error": self.error, "no_plan": self.no_plan, "undecided": self.undecided, "sure": self.sure,
-            "sentence": self.sentence,
+            "feature": self.feature.name, "label": self.feature.title, "matters": self.matters, "alone": self.alone,
+            "expected_cost": self.expected_cost, "saving": self.saving, "error": self.error, "no_plan": self.no_plan,
+            "undecided": self.undecided, "sure": self.sure, "worth": self.worth, "sentence": self.sentence,
         }  # fmt: skip
 
 
@@ -70,18 +142,19 @@ class AskOrAct:
     Attributes
     ----------
     plan : what to do without telling more
-    accepted_already : chance that the person is accepted as they are, without conditioning on the rejection; None if
-        no draw agrees with the rules
-    questions : one for each blank, best first
-    complete : whether every blank was looked at; False if the search was stopped
-    conditioned : whether the rejection is taken as known
+    accepted_already : chance that the complete person is accepted as they are, without conditioning on a rejection;
+        None if no draw agrees with the rules
+    questions : one for each blank that was looked at, best first
     """
 
     plan: Recourse
     accepted_already: float | None
     questions: tuple[Question, ...]
-    complete: bool = True
-    conditioned: bool = True
+
+    @property
+    def complete(self) -> bool:
+        """Whether every blank was looked at; False if the search was stopped."""
+        return len(self.questions) == len(self.plan.blanks) or self.plan.world.accepted
 
     @property
     def act_now(self) -> float | None:
@@ -90,61 +163,67 @@ class AskOrAct:
 
     @property
     def sure(self) -> float | None:
-        """The share of plausible completions for which acting now works, fresh ones where there are any."""
-        found = self.plan.fresh or self.plan.validity
-        return None if found is None else found.share
+        """The share of plausible completions for which acting now works."""
+        return self.plan.share
 
     @property
     def best(self) -> str | None:
-        """The blank to tell next, or None if nothing need be told."""
-        question = self._best
-        return None if question is None else question.feature.name
+        """The blank to tell next, or None if none of those looked at is worth telling."""
+        return next((question.feature.name for question in self.questions if question.worth), None)
 
     @property
-    def _best(self) -> Question | None:
-        return next((q for q in self.questions if _worth(q, self.plan)), None)
+    def messages(self) -> tuple[Message, ...]:
+        """What to do next; what was not looked at is not claimed."""
+        plan, said = self.plan, [*self._advice()]
+        if plan.blanks and not self.complete:
+            said.append(Message("ask.stopped", looked=len(self.questions), blanks=len(plan.blanks)))
+        if plan.blanks and self.accepted_already is not None and not plan.world.accepted:
+            code = "ask.chance_aside" if plan.world.conditioned else "ask.chance"
+            said.append(Message(code, share=self.accepted_already))
+        return tuple(said)
+
+    def _advice(self) -> list[Message]:
+        plan, blanks = self.plan, tuple(feature.title for feature in self.plan.blanks)
+        if not blanks:
+            how = "act" if plan.changes else "accepted" if plan.found else "none"
+            return [Message(f"ask.nothing_{how}", **({"cost": plan.cost} if how == "act" else {}))]
+        if plan.world.accepted:
+            stays = [] if plan.fresh is None else [Message("ask.stays", share=plan.fresh.share)]
+            return [Message("ask.accepted"), *stays]
+        best = next((question for question in self.questions if question.worth), None)
+        if best is not None:
+            first, *more = best.messages
+            return [Message("ask.tell", label=best.feature.title, sentence=first), *more]
+        if plan.outcome == "tell":
+            return [Message("ask.all_told", blanks=blanks, share=self.sure)]
+        if plan.outcome == "already_accepted":
+            return [Message("ask.enough", share=self.sure)]
+        if plan.found:
+            code = "ask.act" if self.complete else "ask.act_alone"
+            said = [Message(code, cost=plan.cost or 0.0, share=self.sure)]
+            if self.complete and not any(question.matters for question in self.questions):
+                said.append(Message("ask.same"))
+            return said
+        if not self.complete:
+            return [Message("ask.no_plan_yet")]
+        return [Message("ask.time" if plan.outcome == "out_of_time" else "ask.no_plan")]
 
     @property
     def sentence(self) -> str:
-        """What to do next, in plain words."""
-        text = self._advice()
-        if self.accepted_already is not None and self.plan.blanks:
-            aside = "leaving the known rejection aside, " if self.conditioned else ""
-            share = percent(self.accepted_already)
-            chance = f"{aside}the chance that you are accepted as you are is {share}."
-            text += f" {chance[0].upper()}{chance[1:]}"
-        return text if self.complete else f"{text} Not every blank was looked at: the search was stopped."
+        """What to do next, in plain English."""
+        return self.text()
 
-    def _advice(self) -> str:
-        plan, question = self.plan, self._best
-        if not plan.blanks:
-            what = f"act on the plan, at a cost of {figure(plan.cost or 0.0)}" if plan.changes else None
-            what = what or ("nothing needs to change" if plan.found else "and there is no plan")
-            return f"Nothing is blank, so there is nothing to ask: {what}."
-        if question is not None:
-            return f"Tell {question.feature.title} before you act. {question.sentence}"
-        if plan.outcome == "already_accepted":
-            found = plan.validity
-            once = found is None or found.of == 1
-            how = ", as the model takes the blanks" if once else _for_share(self.sure)
-            return f"You need not tell more: nothing needs to change{how}."
-        if plan.found:
-            text = (
-                f"You need not tell more: acting now costs {figure(plan.cost or 0.0)} and works{_for_share(self.sure)}."
-            )
-            if self.questions and self.complete and not any(q.matters for q in self.questions):
-                text += " No blank would change the advice."
-            return text
-        if plan.outcome == "out_of_time":
-            return "Time ran out before a plan was found, and telling more did not lead to one."
-        return "There is no plan, and telling more would not give one."
+    def text(self, language: str = "en") -> str:
+        """What to do next, in a language."""
+        return " ".join(message.text(language) for message in self.messages)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain data; ``docs/ask.md`` describes the keys."""
         return {
             "format": FORMAT, "accepted_already": self.accepted_already, "act_now": self.act_now, "sure": self.sure,
             "questions": [question.to_dict() for question in self.questions], "best": self.best,
-            "complete": self.complete, "conditioned": self.conditioned, "sentence": self.sentence,
+            "complete": self.complete, "conditioned": self.plan.world.conditioned,
+            "world": self.plan.world.to_dict(), "sentence": self.sentence,
         }  # fmt: skip
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -153,7 +232,7 @@ class AskOrAct:
 
     def to_frame(self) -> pd.DataFrame:
         """One line per blank, best first."""
-        columns = ["matters", "expected_cost", "saving", "error", "no_plan", "accepted_already", "sure"]
+        columns = ["matters", "alone", "expected_cost", "saving", "error", "no_plan", "sure"]
         rows = [[getattr(question, name) for name in columns] for question in self.questions]
         names = pd.Index([question.feature.title for question in self.questions], name="blank", dtype=object)
         return pd.DataFrame(rows, columns=columns, index=names)
@@ -167,62 +246,49 @@ class AskOrAct:
 
 
 def ask_or_act(
-    explainer: Explainer, row: Rows | pd.Series[Any], *, locked: Collection[str] = (), n_values: int = 24
+    fitted: Fitted,
+    codes: FloatArray,
+    locked: tuple[str, ...],
+    n_values: int,
+    explain: Callable[[], Recourse],
+    level_of: Callable[[FloatArray], Calibration | None],
 ) -> AskOrAct:
-    """What telling each blank of a row would be worth.
+    """What :meth:`armin.ARMIN.ask` answers.
 
-    Each plausible value is told in turn, and the row explained anew, exactly as the person would get it. Values come
-    from the completions that acting now rests on, so they agree with the rejection if the explainer does.
+    Values come from the completions that acting now rests on, so they agree with a rejection that is known.
 
     Parameters
     ----------
-    explainer : a fitted explainer
-    row, locked : as in :meth:`armin.ARMIN.explain`
-    n_values : try at most this many values of each blank; numbers are cut into groups of equal chance
-
-    Returns
-    -------
-    AskOrAct
-        What is known so far if :func:`armin.solve.stopping.stop_when` says stop.
-
-    Examples
-    --------
-    >>> from armin import ARMIN
-    >>> from armin.datasets import make_loans
-    >>> loans = make_loans()
-    >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-    >>> answer = ask_or_act(explainer, loans.applicant, n_values=6)
-    >>> [question.feature.name for question in answer.questions], answer.questions[0].matters
-    (['Income'], True)
+    fitted, codes, locked : the explainer, the row and what it may not change
+    n_values : at most so many values of each blank
+    explain : gives the plan for the row as it is
+    level_of : the test on real people that chooses the confidence of a row, or None
     """
-    check_whole("ask_or_act", "n_values", n_values, 2)
-    codes = explainer._one_row(row, locked)
-    explainer = explainer._at(explainer._level(codes, locked)[0])
-    plan = explainer.explain(row, locked=locked)
-    desk = Desk(explainer, codes, tuple(locked))
+    plan = explain()
     blanks = np.flatnonzero(np.isnan(codes))
     if not blanks.size:
-        accepted = float(explainer.decision_.accepts(codes[None, :])[0])
-        return AskOrAct(plan, accepted, (), conditioned=explainer.condition_on_decision)
-    plain, weights, verdict = desk.plain()
-    overall = float(weights[verdict].sum() / weights.sum()) if weights.size else None
+        return AskOrAct(plan, float(fitted.decision.accepts(codes[None, :])[0]), ())
+    teller = Teller(fitted, codes, locked, level_of)
+    values, weights = teller.plain()
+    overall = teller.accepted(values, weights)
+    if plan.world.accepted:
+        return AskOrAct(plan, overall, ())
     noise: float | None = None
     questions: list[Question] = []
     for d in blanks.tolist():
-        told = desk.tell(d, n_values)
-        noise = desk.noise(plan) if noise is None else noise
+        told = teller.tell(d, n_values)
+        noise = teller.noise(plan) if noise is None and told is not None else noise
         if told is None or noise is None:
             break
-        already = overall or 0.0
-        if blanks.size > 1 and weights.size:
-            already = settled(explainer.schema[d], plain[:, d], weights, verdict, n_values, desk.level(plan))
-        questions.append(_question(desk, d, plan, told, already, noise))
-    questions.sort(key=lambda q: (not _worth(q, plan), -q.saving, q.no_plan, not q.matters))
-    return AskOrAct(plan, overall, tuple(questions), len(questions) == blanks.size, explainer.condition_on_decision)
+        questions.append(_question(teller, d, plan, told, teller.alone(d, values, weights), noise))
+    questions.sort(key=lambda q: (not q.worth, -q.saving, q.no_plan, not q.matters))
+    return AskOrAct(plan, overall, tuple(questions))
 
 
-def _question(desk: Desk, d: int, plan: Recourse, told: tuple[Told, ...], already: float, noise: float) -> Question:
-    feature = desk.quick.schema[d]
+def _question(
+    teller: Teller, d: int, plan: Recourse, told: tuple[Told, ...], alone: float | None, noise: float
+) -> Question:
+    feature = teller.quick.schema[d]
     weights = np.array([t.weight for t in told])
     costs = np.array([np.nan if t.plan.cost is None else t.plan.cost for t in told])
     found = ~np.isnan(costs)
@@ -231,71 +297,31 @@ def _question(desk: Desk, d: int, plan: Recourse, told: tuple[Told, ...], alread
     if found.any():
         share = weights[found] / weights[found].sum()
         expected = float(share @ costs[found])
-        shares = [t.plan.validity.share for t in told if t.plan.validity is not None]
+        shares = [t.plan.share for t in told if t.plan.share is not None]
         sure = min(1.0, round(float(share @ np.array(shares)), 9))
-        error = float(np.sqrt(noise**2 + desk.variance(d, share, costs[found], expected, noise)))
+        error = float(np.sqrt(noise**2 + teller.variance(d, share, costs[found], expected, noise)))
         saving = 0.0 if plan.cost is None else plan.cost - expected
     undecided = float(sum(t.weight for t in told if t.plan.outcome == "out_of_time"))
     lost = float(weights[~found].sum()) - undecided
-    counts = matters(desk, d, plan, told, saving > 2 * error)
-    if not counts:
-        saving, expected = 0.0, expected if plan.cost is None else plan.cost
-    no_plan = lost if lost > 1e-12 else 0.0
-    question = Question(feature, counts, already, expected, saving, error, no_plan, undecided, sure, told)
-    return replace(question, sentence=_sentence(question, plan, desk.level(plan)))
+    matters, least, most = bool(found.any()), None, 0.0
+    if plan.cost is not None:
+        acting = teller.now(plan, d, told)
+        least = min(share for share, _ in acting)
+        most = max(saved for _, saved in acting)
+        beyond = max(CLEARLY * plan.cost, 2 * noise)
+        matters = any(_other(plan, t, share, saved > beyond) for t, (share, saved) in zip(told, acting, strict=True))
+    if not matters and plan.cost is not None:
+        saving, expected = 0.0, plan.cost
+    return Question(
+        feature, matters, alone, expected, saving, error, lost if lost > 1e-12 else 0.0, undecided, sure, told, least,
+        max(0.0, most), None if plan.cost is None else (plan.cost, plan.share),
+    )  # fmt: skip
 
 
-def _worth(question: Question, plan: Recourse) -> bool:
-    """Whether telling beats acting now, beyond chance and without losing more people."""
-    if not question.matters or question.expected_cost is None:
-        return False
-    if not plan.found:
+def _other(plan: Recourse, told: Told, share: float, saves: bool) -> bool:
+    """Whether a told value calls for another plan than acting now, which then works for ``share``."""
+    if told.plan.cost is None or saves:
         return True
-    failing = 0.0 if plan.validity is None else 1 - plan.validity.share
-    lost = question.no_plan + question.undecided
-    return question.saving > max(2 * question.error, 1e-9) and lost <= failing + 1e-9
-
-
-def _sentence(question: Question, plan: Recourse, level: float) -> str:
-    label, expected = question.feature.title, question.expected_cost
-    start = label[0].upper() + label[1:]
-    if not question.matters:
-        if plan.found:
-            return f"{start} would not change the advice: you need not tell it."
-        if expected is None:
-            return f"{start} would not help: whatever it is, no plan works for {percent(level)}."
-        return f"{start} makes no clear difference: either way, a plan that works for {percent(level)} is a close call."
-    if expected is None:
-        return f"If you tell {label}, no plan is left for any plausible value."
-    free = sum(t.weight for t in question.told if t.plan.outcome == "already_accepted")
-    more = []
-    if plan.cost is None:
-        share = _of_ten(1 - question.no_plan - question.undecided)
-        cost = f"at a cost of {figure(expected)} on average"
-        text = f"If you tell {label}, there is a plan for {share} plausible values, {cost}"
-        more.append("without it there is none")
-    else:
-        same = figure(expected) == figure(plan.cost)
-        now_costs = ", as now" if same else f" instead of {figure(plan.cost)}"
-        text = f"If you tell {label}, the plan costs {figure(expected)}{now_costs}, on average"
-        if question.error > 0.005 * max(plan.cost, expected):
-            text += f" (give or take {figure(question.error)})"
-        now = plan.validity.share if plan.validity is not None else None
-        if now is not None and question.sure is not None and question.sure > now + 0.01:
-            more.append(f"it then works for {percent(question.sure)} instead of {percent(now)}")
-        if question.no_plan:
-            more.append(f"for {_of_ten(question.no_plan)} plausible values there is no plan")
-    if free:
-        more.append(f"for {_of_ten(free)} plausible values nothing more is needed")
-    return "; ".join([text, *more]) + "."
-
-
-def _of_ten(share: float) -> str:
-    tenths = round(10 * share)
-    if share >= 1 - 1e-9:
-        return "all"
-    return f"{tenths} of 10" if 0 < tenths < 10 else f"{percent(share)} of the"
-
-
-def _for_share(share: float | None) -> str:
-    return "" if share is None else f" for {percent(share)} of the plausible values"
+    asked = plan.confidence if plan.confidence is not None else 0.5
+    enough = min(asked, told.plan.share or 0.0)
+    return share < enough - SLACK

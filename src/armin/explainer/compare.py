@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from copy import copy, deepcopy
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from armin.actions import outcome
 from armin.arrays import FloatArray
 from armin.errors import ParameterError
-from armin.explainer.base import Explainer
+from armin.explainer.draw import fresh_of
+from armin.explainer.fitted import Fitted
+from armin.explainer.world import find_world
 from armin.impute import Sampler, as_sampler
 from armin.recourse import Recourse
 from armin.report.words import figure, percent
-from armin.schema import Rows, Schema
 
-__all__ = ["SAMPLERS", "Comparison", "after_plan", "compare", "compare_samplers"]
+__all__ = ["SAMPLERS", "Comparison", "compare", "sampled_by"]
 
 
 SAMPLERS = ("chained", "donors", "forest", "copula", "marginal")
@@ -90,70 +89,32 @@ class Comparison:
         return f"{self.sentence}\n\n{self.to_frame().to_string()}"
 
 
-def compare(
-    explainers: Mapping[str, Explainer], row: Rows | pd.Series[Any], *, locked: Collection[str] = ()
-) -> Comparison:
-    """Explain one row in several ways, and judge every plan by every way.
+def compare(ways: Mapping[str, Fitted], codes: FloatArray, plans: Mapping[str, Recourse]) -> Comparison:
+    """Judge every plan for one row by every way to see it.
 
     Parameters
     ----------
-    explainers : fitted explainers by name, such as one for each sampler, or one with ``NativeMissing``
-    row : the row
-    locked : features that this person cannot change, on top of the schema
-
-    Examples
-    --------
-    >>> from armin import ARMIN
-    >>> from armin.datasets import make_loans
-    >>> loans = make_loans()
-    >>> samplers = ("chained", "donors")
-    >>> ways = {s: ARMIN(loans.classifier, loans.schema, desired="approved", sampler=s).fit(loans.X) for s in samplers}
-    >>> compare(ways, loans.applicant).validity.shape
-    (2, 2)
+    ways : fitted explainers by name
+    codes : the row (D,)
+    plans : what each advises
     """
-    if not explainers:
-        raise ParameterError("compare needs at least one explainer. Got none.")
-    plans = {name: explainer.explain(row, locked=locked) for name, explainer in explainers.items()}
     table = pd.DataFrame(np.nan, index=list(plans), columns=list(plans), dtype=float)
-    for judge, explainer in explainers.items():
-        codes = explainer.schema.encode(row)[0]
-        _, fresh = explainer._samples(codes)
+    for judge, fitted in ways.items():
+        fresh = fresh_of(fitted, find_world(fitted, codes), codes)
         if fresh is None:
             continue
         share = fresh.weights / fresh.weights.sum()
         for name, plan in plans.items():
             if plan.found:
-                accepted = explainer.oracle_.accepts(after_plan(plan, explainer.schema, fresh.values))
+                accepted = fitted.oracle.accepts(plan.apply_codes(fitted.schema, fresh.values))
                 table.loc[name, judge] = min(1.0, round(float(share[accepted].sum()), 12))
-    return Comparison(plans, table)
+    return Comparison(dict(plans), table)
 
 
-def compare_samplers(
-    explainer: Explainer,
-    X: pd.DataFrame | NDArray[Any],
-    row: Rows | pd.Series[Any],
-    samplers: Sequence[str] | Mapping[str, str | Sampler] | None = None,
-    *,
-    locked: Collection[str] = (),
-) -> Comparison:
-    """Explain one row with several ways to fill its blanks; only the samplers are fitted, nothing else.
-
-    Parameters
-    ----------
-    explainer : a fitted explainer
-    X : the training data to fit the samplers on
-    row, locked : as in :func:`compare`
-    samplers : their names, or samplers by a name of your own; None for all of :data:`SAMPLERS` that are known
-
-    Examples
-    --------
-    >>> from armin import ARMIN
-    >>> from armin.datasets import make_loans
-    >>> loans = make_loans()
-    >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-    >>> list(compare_samplers(explainer, loans.X, loans.applicant, ("donors", "marginal")).plans)
-    ['donors', 'marginal']
-    """
+def sampled_by(
+    fitted: Fitted, codes: FloatArray, samplers: Sequence[str] | Mapping[str, str | Sampler] | None
+) -> dict[str, Fitted]:
+    """The same explainer with several samplers, each fitted on training ``codes`` (n, D)."""
     if isinstance(samplers, str):
         raise ParameterError(f"'samplers' must be a list of names. Got the text {samplers!r} instead.")
     if samplers is None:
@@ -162,25 +123,10 @@ def compare_samplers(
         named = dict(samplers) if isinstance(samplers, Mapping) else {name: name for name in samplers}
     if not named:
         raise ParameterError("compare_samplers needs at least one sampler. Got none; write samplers=('chained', ...).")
-    explainer._check_fitted()
-    codes = explainer.schema.encode(explainer.schema.frame(X), clip=True)
-    ways: dict[str, Explainer] = {}
-    for name, spec in named.items():
-        way = copy(explainer)
-        way.sampler = spec
-        way.sampler_ = deepcopy(as_sampler(spec)).fit(codes, explainer.schema)
-        ways[name] = way
-    return compare(ways, row, locked=locked)
-
-
-def after_plan(plan: Recourse, schema: Schema, codes: FloatArray) -> FloatArray:
-    """Do as told, in codes: what completions (n, D) become after ``plan``; see :meth:`armin.Recourse.apply`."""
-    after = codes.copy()
-    for change in plan.changes:
-        position = schema.position(change.feature.name)
-        target = change.amount if change.mode == "shift" else change.feature.code(change.after)
-        after[:, position] = outcome(change.feature, change.mode, codes[:, position], float(target or 0.0))
-    return after
+    return {
+        name: replace(fitted, sampler=deepcopy(as_sampler(spec)).fit(codes, fitted.schema), imputer=None, native=False)
+        for name, spec in named.items()
+    }
 
 
 def _known(name: str) -> bool:

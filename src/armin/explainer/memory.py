@@ -8,17 +8,17 @@ import numpy as np
 
 from armin.arrays import BoolArray, FloatArray
 from armin.impute import Draws, Sampler
-from armin.models.encoding import Oracle, ReadClassifier
+from armin.models.encoding import Judge, ReadClassifier
 from armin.schema import Schema
 
-__all__ = ["GuessingOracle", "RememberingOracle", "RememberingSampler"]
+__all__ = ["GuessingJudge", "RememberingJudge", "RememberingSampler"]
 
 
-class RememberingOracle(Oracle):
-    """An oracle that does not ask the estimator about the same row twice."""
+class RememberingJudge:
+    """A judge that does not ask the estimator about the same row twice."""
 
-    def __init__(self, oracle: Oracle) -> None:
-        self.__dict__.update(oracle.__dict__)
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
         self._seen: dict[bytes, bool] = {}
 
     def accepts(self, codes: FloatArray) -> BoolArray:
@@ -26,16 +26,15 @@ class RememberingOracle(Oracle):
         keys = [row.tobytes() for row in np.ascontiguousarray(codes)]
         new = {key: i for i, key in enumerate(keys) if key not in self._seen}
         if new:
-            answers = super().accepts(codes[list(new.values())])
+            answers = self._judge.accepts(codes[list(new.values())])
             self._seen.update(zip(new, answers.tolist(), strict=True))
         return np.array([self._seen[key] for key in keys], dtype=bool)
 
 
-class GuessingOracle(Oracle):
-    """An oracle that answers as the reading of the estimator does, and keeps what it was asked."""
+class GuessingJudge:
+    """A judge that answers as the reading of the estimator does, and keeps what it was asked."""
 
-    def __init__(self, oracle: Oracle, read: ReadClassifier) -> None:
-        self.__dict__.update(oracle.__dict__)
+    def __init__(self, read: ReadClassifier) -> None:
         self._read = read
         self.asked: list[FloatArray] = []
         self._answers: list[BoolArray] = []
@@ -47,9 +46,9 @@ class GuessingOracle(Oracle):
         self._answers.append(answer)
         return answer
 
-    def wrong(self, oracle: Oracle) -> bool:
+    def wrong(self, judge: Judge) -> bool:
         """Whether the estimator disagrees with any of the answers."""
-        return any((oracle.accepts(a) != b).any() for a, b in zip(self.asked, self._answers, strict=True))
+        return any((judge.accepts(a) != b).any() for a, b in zip(self.asked, self._answers, strict=True))
 
 
 class RememberingSampler:

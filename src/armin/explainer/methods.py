@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy, deepcopy
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,23 +12,27 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.actions import Grid
+from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
-from armin.errors import DataError, ParameterError
-from armin.explainer.answer import Sample
-from armin.explainer.base import Explainer, check_whole
-from armin.explainer.calibrating import Missingness, masks_from, rejected_people, run_trials
+from armin.errors import ArminError, DataError, ParameterError
+from armin.explainer.advise import advise
+from armin.explainer.calibrate import ENOUGH, calibrate, check_held_out, masks_from, pick, tested_people
+from armin.explainer.estimator import Explainer
+from armin.explainer.fitted import Fitted, read_row
+from armin.explainer.settings import Decision, Reapply, Settings
+from armin.explainer.world import find_world
 from armin.impute import Imputer, NativeMissing, Sampler, as_imputer
 from armin.problem import Problem, Solution
-from armin.promise import Calibration, choose_level
-from armin.promise.calibration import check_share
-from armin.schema import Schema
+from armin.promise import Calibration, Pattern, Promise
+from armin.recourse import Recourse
+from armin.schema import Rows, Schema
 from armin.solve import stopped
-from armin.solve.robust import solve_robust
+from armin.words import Message
 
 __all__ = ["ARMIN", "ImputationAR", "RobustAR"]
 
-Pattern = tuple[tuple[str, ...] | None, tuple[str, ...]]
-"""What a calibration is for: the blanks (None: as the missingness model makes them) and the locked features."""
+MORE_PEOPLE = 10
+"""People set aside for each one to be tested: which of them are rejected depends on their blanks."""
 
 
 class ARMIN(Explainer):
@@ -41,21 +46,24 @@ class ARMIN(Explainer):
     threshold : accept when the desired labels' probability is at least this; None for what ``predict`` says
     margin : a safety distance: ask for this much more probability than the decision needs
     cost : "tlps", "mps", "l1", "l2", "changes", a function, or a cost object
-    sampler : "chained", "donors", "marginal", "uniform", a function, a sampler object, or
-        :class:`~armin.impute.NativeMissing` to explain the row as the model itself treats its blanks
-    confidence : the share of completions that must be accepted, in (0, 1]; not used where there is a promise
-    promise : the share of *real people* with the same blanks who must be accepted when they follow their plan, in
-        (0, 1). The confidence is then chosen by a test on held-out people, once for each pattern of blanks
-    assurance : the probability with which the promise is kept, over the choice of these people
-    missingness : how the held-out people get their blanks: None for the blanks of the row at hand, or a function from
-        a frame to the frame with blanks, such as ``functools.partial(armin.datasets.mcar, n_missing=2)``
-    n_people : test on at most so many held-out people
+    sampler : "chained", "copula", "donors", "forest", "marginal", "mixture", "uniform", a function, or a sampler
+    confidence : the share of completions that must be accepted, in (0, 1]
+    promise : the share of *real people* with the same blanks who must be accepted when each follows their own plan, in
+        (0, 1), or a :class:`~armin.promise.Promise`. The confidence is then chosen by a test on held-out people, once
+        for each pattern of blanks, and is never below ``confidence``
+    decision : what has been decided. "complete": the complete person was rejected, and the adviser does not see
+        everything. "blank": the model has decided about the row with its blanks. None: nothing yet. "auto":
+        "blank" if the model can decide about the row as it stands, else "complete"
+    reapply : who judges after the plan. "told": the values will be known then. "blank": the model decides about
+        the row with the blanks that are left. "either": the plan must work both ways
+    checks : raise the demand on the drawn completions until fresh ones agree with ``confidence`` as well; needs
+        ``n_fresh``
     n_samples : how many completions to draw
     max_changes : how many features may change; None for no limit
     max_options : at most this many options per feature
     grid : "human" for round numbers, "paper" for equal steps from the person's value
-    condition_on_decision : draw only completions that the model rejects, since that is known
-    method : "auto", "search", "milo", "enumerate", "subsample" (the paper's heuristic) or "blackbox"
+    method : "auto", "search", "milo", "enumerate", "subsample" (the paper's heuristic), "blackbox", or a function from
+        a problem to a solution
     solver : "highs", "gurobi" or "scip", where a MILO is solved
     time_limit : seconds for one solve; None for no limit
     n_fresh : how many fresh completions to judge the action by; 0 for none
@@ -81,16 +89,15 @@ class ARMIN(Explainer):
         cost: str | Cost | Callable[..., float] = "tlps",
         sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
         confidence: float = 0.75,
-        promise: float | None = None,
-        assurance: float = 0.9,
-        missingness: Missingness | None = None,
-        n_people: int = 200,
+        promise: float | Promise | None = None,
+        decision: Decision = "auto",
+        reapply: Reapply = "told",
+        checks: bool = True,
         n_samples: int = 100,
         max_changes: int | None = 4,
         max_options: int = 100,
         grid: Grid = "human",
-        condition_on_decision: bool = True,
-        method: str = "auto",
+        method: str | Callable[[Problem], Solution] = "auto",
         solver: Literal["highs", "gurobi", "scip"] = "highs",
         time_limit: float | None = 60.0,
         n_fresh: int = 1000,
@@ -98,19 +105,15 @@ class ARMIN(Explainer):
     ) -> None:
         super().__init__(
             classifier, schema, desired=desired, threshold=threshold, margin=margin, cost=cost, sampler=sampler,
-            n_samples=n_samples, max_changes=max_changes, max_options=max_options, grid=grid,
-            condition_on_decision=condition_on_decision,
-            method=method, solver=solver, time_limit=time_limit, n_fresh=n_fresh, random_state=random_state,
+            decision=decision, reapply=reapply, n_samples=n_samples, max_changes=max_changes, max_options=max_options,
+            grid=grid, method=method, solver=solver, time_limit=time_limit, n_fresh=n_fresh, random_state=random_state,
         )  # fmt: skip
         self.confidence = confidence
         self.promise = promise
-        self.assurance = assurance
-        self.missingness = missingness
-        self.n_people = n_people
+        self.checks = checks
 
-    @property
-    def _asked(self) -> float:
-        return float(self.confidence)
+    def _settings(self) -> Settings:
+        return replace(super()._settings(), confidence=float(self.confidence), checks=bool(self.checks))
 
     def fit(self, X: pd.DataFrame | NDArray[Any], y: object = None, *, people: pd.DataFrame | None = None) -> Self:
         """Learn costs and completions from training data.
@@ -134,20 +137,36 @@ class ARMIN(Explainer):
         if self.promise is None or people is not None:
             super().fit(X, y)
             others = None if people is None else self.schema.encode(people, clip=True)
+            if others is not None:
+                check_held_out(others, self.schema.encode(self.schema.frame(X), clip=True))
         else:
-            self._check_parameters()
+            self.check()
             frame = self.schema.frame(X)
             aside = np.random.default_rng(self.random_state).permutation(len(frame)) < len(frame) // 4
             super().fit(frame[~aside] if isinstance(X, pd.DataFrame) else np.asarray(X)[~aside], y)
             others = self.schema.encode(frame[aside], clip=True)
         if others is not None:
-            self.people_ = rejected_people(self, others, self.n_people, np.random.default_rng(self.random_state))
+            self._keep_people(others)
         return self
+
+    def _keep_people(self, codes: FloatArray) -> None:
+        """Keep the complete rows that a promise may be tested on: rejected ones, and others who may be with blanks."""
+        promise = Promise.of(self.promise)
+        assert promise is not None  # noqa: S101  people are for a promise
+        fitted = self.current
+        complete = codes[~np.isnan(codes).any(axis=1)]
+        rejected = complete[~fitted.decision.accepts(complete)] if len(complete) else complete
+        self.people_ = pick(rejected, promise.n_people, np.random.default_rng(self.random_state))
+        self.others_ = complete[:0]
+        if self.decision != "complete" or promise.missingness is not None:
+            most = MORE_PEOPLE * promise.n_people
+            self.others_ = pick(complete, most, np.random.default_rng(self.random_state))
 
     def calibrate(
         self,
         people: pd.DataFrame | None = None,
         *,
+        submitted: pd.DataFrame | None = None,
         blanks: Collection[str] | None = None,
         locked: Collection[str] = (),
         n_jobs: int | None = None,
@@ -158,7 +177,9 @@ class ARMIN(Explainer):
         Parameters
         ----------
         people : complete held-out rows; None for those that ``fit`` was given or set aside
-        blanks : the features to hide; None for the ``missingness`` model
+        submitted : the same people as they came, with the blanks that they really left: the promise is then about
+            those who hide, and not about everybody with these blanks
+        blanks : the features to hide; None for the promise's ``missingness`` model, or what ``submitted`` shows
         locked : features that nobody may change
         n_jobs, progress : as in :meth:`explain_many`
 
@@ -170,100 +191,198 @@ class ARMIN(Explainer):
         Examples
         --------
         >>> from armin.datasets import make_loans
+        >>> from armin.promise import Promise
         >>> loans = make_loans()
         >>> half = len(loans.X) // 2
-        >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved", promise=0.8, n_people=60)
+        >>> promise = Promise(0.8, n_people=60)
+        >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved", promise=promise)
         >>> explainer = explainer.fit(loans.X[:half], people=loans.X[half:])
         >>> explainer.calibrate(blanks=["Income"]).kept
         True
         """
-        self._check_fitted()
-        if self.promise is None:
+        fitted, promise = self.current, Promise.of(self.promise)
+        if promise is None:
             raise ParameterError("calibrate needs a promise to keep. Set it: ARMIN(..., promise=0.9).")
+        if submitted is not None:
+            return self._calibrate_hidden(fitted, promise, people, submitted, locked, n_jobs, progress)
         if people is not None:
-            rng = np.random.default_rng(self.random_state)
-            self.people_ = rejected_people(self, self.schema.encode(people, clip=True), self.n_people, rng)
+            self._keep_people(self.schema.encode(people, clip=True))
             self.held_out_, self.calibrations_ = True, {}
-        if blanks is None and self.missingness is None:
+        if blanks is None and promise.missingness is None:
             raise ParameterError(
-                "calibrate must know which values are blank. Name them with blanks=[...], or set 'missingness'."
+                "calibrate must know which values are blank. Name them with blanks=[...], or set the promise's "
+                "'missingness'."
             )
-        return self._calibration(None if blanks is None else tuple(blanks), tuple(locked), n_jobs, progress)
+        names = None if blanks is None else tuple(blanks)
+        return self._calibration(fitted, promise, names, tuple(locked), n_jobs, progress)
 
-    def asking(self, confidence: float) -> ARMIN:
+    def _calibrate_hidden(
+        self,
+        fitted: Fitted,
+        promise: Promise,
+        people: pd.DataFrame | None,
+        submitted: pd.DataFrame,
+        locked: Collection[str],
+        n_jobs: int | None,
+        progress: bool,
+    ) -> Calibration:
+        """Test on people who really left blanks and became known later; each pattern of theirs is kept."""
+        if people is None or len(people) != len(submitted):
+            raise ParameterError("'submitted' must be the same people as 'people', row by row, with their blanks.")
+        complete = self.schema.encode(people, clip=True)
+        masks = np.isnan(self.schema.encode(submitted, clip=True))
+        patterns = np.unique(masks[masks.any(axis=1)], axis=0)
+        if not len(patterns):
+            raise DataError("'submitted' must have blanks. Got complete rows only.")
+        found: Calibration | None = None
+        for mask in sorted(patterns, key=lambda mask: -int((masks == mask).all(axis=1).sum())):
+            rows = (masks == mask).all(axis=1)
+            tested = calibrate(
+                fitted, promise, complete[rows], masks[rows], words="hidden", locked=locked, n_jobs=n_jobs,
+                progress=progress,
+            )  # fmt: skip
+            key = self._pattern(fitted, np.where(mask, np.nan, complete[rows][0]), locked)
+            self.calibrations_[key] = tested
+            found = found or tested
+        assert found is not None  # noqa: S101  there is a pattern
+        return found
+
+    def at(self, confidence: float) -> ARMIN:
         """The same fitted explainer with another confidence, and no promise; nothing is learned again.
 
         >>> from armin.datasets import make_loans
         >>> loans = make_loans()
         >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-        >>> explainer.asking(0.95).explain(loans.applicant).confidence
+        >>> explainer.at(0.95).explain(loans.applicant).confidence
         0.95
         """
-        other = copy(self)
-        other.confidence, other.promise = confidence, None
-        other._check_parameters()
+        other: ARMIN = copy(self).set_params(confidence=confidence, promise=None)
+        other.check()
         return other
 
-    def _at(self, level: float) -> ARMIN:
-        return self if self.promise is None else self.asking(level)
+    def tested(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Calibration | None:
+        """The test on real people that a promise to this row would rest on, if it was made already.
 
-    def _level(self, codes: NDArray[np.float64], locked: Collection[str]) -> tuple[float, Calibration | None]:
-        blanks = tuple(name for name, code in zip(self.schema.names, codes, strict=True) if np.isnan(code))
-        if self.promise is None or not blanks:
-            return self._asked, None
-        found = self._calibration(None if self.missingness is not None else blanks, tuple(locked), None, False)
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+        """
+        fitted = self.current
+        codes = read_row(fitted.schema, row, locked)
+        key = self._pattern(fitted, codes, locked)
+        return self.calibrations_.get(key) or self.calibrations_.get(replace(key, blanks=None))
+
+    def _explain(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Recourse:
+        calibration = self._level(fitted, codes, locked)[1]
+        answer = advise(fitted, codes, locked, calibration)
+        if self.promise is not None and calibration is None and answer.blanks and not answer.world.accepted:
+            note = Message("promise.untested", level=fitted.settings.confidence, locked=bool(locked))
+            answer = replace(answer, notes=(note, *answer.notes))
+        return answer
+
+    def _level(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> tuple[float, Calibration | None]:
+        promise = Promise.of(self.promise)
+        if promise is None or not np.isnan(codes).any() or find_world(fitted, codes).accepted:
+            return fitted.settings.confidence, None
+        found = self.calibrations_.get(self._pattern(fitted, codes, locked))
+        if found is None:
+            names = tuple(n for n, code in zip(self.schema.names, codes, strict=True) if np.isnan(code))
+            try:
+                found = self._calibration(fitted, promise, names, tuple(locked), None, False)
+            except UntestedError:
+                return fitted.settings.confidence, None
         return found.used_level, found
 
+    def _pattern(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Pattern:
+        names = tuple(sorted(n for n, code in zip(self.schema.names, codes, strict=True) if np.isnan(code)))
+        world = find_world(fitted, codes)
+        return Pattern(names, tuple(sorted(locked)), world.decision, world.reapply)
+
     def _calibration(
-        self, blanks: tuple[str, ...] | None, locked: tuple[str, ...], n_jobs: int | None, progress: bool
+        self,
+        fitted: Fitted,
+        promise: Promise,
+        blanks: tuple[str, ...] | None,
+        locked: tuple[str, ...],
+        n_jobs: int | None,
+        progress: bool,
     ) -> Calibration:
-        """The calibration for a pattern of blanks (None: the missingness model), found once."""
-        key = (None if blanks is None else tuple(sorted(blanks)), tuple(sorted(locked)))
+        """The calibration for a pattern of blanks (None: whatever the missingness model makes), found once."""
+        people, masks, words = self._tested_on(fitted, promise, blanks)
+        key = self._pattern(fitted, np.where(masks[0], np.nan, people[0]), locked)
+        if words != "same":
+            # fewer than enough people have this very pattern: all who got a blank stand for it
+            key = replace(key, blanks=None)
         if key in self.calibrations_:
             return self.calibrations_[key]
-        people = getattr(self, "people_", None)
+        found = calibrate(
+            fitted, promise, people, masks, words=words, locked=locked, held_out=self.held_out_, n_jobs=n_jobs,
+            progress=progress,
+        )  # fmt: skip
+        if not stopped():  # a test that was cut short says too little to be kept
+            self.calibrations_[key] = found
+        return found
+
+    def _tested_on(
+        self, fitted: Fitted, promise: Promise, blanks: tuple[str, ...] | None
+    ) -> tuple[FloatArray, BoolArray, str]:
+        """The people to test on, their blanks, and how these came about, as a code of the catalogue."""
+        people = self._candidates(fitted)
+        mask = np.zeros(people.shape[1], dtype=bool)
+        if blanks is not None:
+            mask[[self.schema.position(name) for name in blanks]] = True
+        if promise.missingness is None:
+            return people, np.repeat(mask[None, :], len(people), axis=0), "same"
+        made = masks_from(fitted, people, promise.missingness)
+        if blanks is not None:
+            alike = (made == mask).all(axis=1)
+            if not alike.any():
+                raise UntestedError(
+                    f"The missingness model never leaves {', '.join(blanks)} blank, and nothing else: a promise to "
+                    "such rows cannot be tested."
+                )
+            if int((alike & tested_people(fitted, people, made)).sum()) >= ENOUGH:
+                return people[alike], made[alike], "same"
+        some = made.any(axis=1)
+        if not some.any():
+            raise DataError("The missingness model makes no blank in the held-out people, so nothing can be tested.")
+        return people[some], made[some], "model"
+
+    def _candidates(self, fitted: Fitted) -> FloatArray:
+        """The complete held-out rows among which the tested people are."""
+        complete = self.decision == "complete" and Promise.of(self.promise).missingness is None  # type: ignore[union-attr]
+        people: FloatArray | None = getattr(self, "people_" if complete else "others_", None)
         if people is None or people.shape[0] == 0:
             raise DataError(
                 f"promise={self.promise} needs complete held-out rows that the model rejects. Got none. "
                 "Give some: fit(X, people=frame) or calibrate(frame), or ask for a confidence instead."
             )
-        masks = np.zeros(people.shape, dtype=bool)
-        words = "blanks as the missingness model makes them"
-        if blanks is not None:
-            masks[:, [self.schema.position(name) for name in blanks]] = True
-            words = "the same blanks"
-        elif self.missingness is not None:
-            masks = masks_from(self, people, self.missingness)
-        trials = run_trials(self, people, masks, locked=locked, n_jobs=n_jobs, progress=progress)
-        assert self.promise is not None  # noqa: S101  checked by both callers
-        found = choose_level(trials, self.promise, self.assurance, masks=words, held_out=self.held_out_)
-        if not stopped():  # a test that was cut short says too little to be kept
-            self.calibrations_[key] = found
-        return found
+        return people
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        given = self.confidence
-        if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not 0 < given <= 1:
-            raise ParameterError(
-                f"The 'confidence' parameter of ARMIN must be in (0, 1]. Got {given!r} instead. "
-                "0.75 asks that three of four plausible completions are accepted."
-            )
-        if self.promise is not None:
-            check_share("promise", self.promise)
-        check_share("assurance", self.assurance)
-        check_whole("ARMIN", "n_people", self.n_people, 1)
-        if self.missingness is not None and not callable(self.missingness):
-            raise ParameterError(
-                f"The 'missingness' parameter of ARMIN must be a function from a frame to the frame with blanks. "
-                f"Got {self.missingness!r} instead."
-            )
+    def _prepare_many(self, fitted: Fitted, rows: Sequence[Mapping[str, Any]], locked: Collection[str]) -> None:
+        """Calibrate once for each pattern of blanks, so that no process does so again for every row."""
+        if self.promise is None:
+            return
+        seen: set[tuple[bool, ...]] = set()
+        for row in rows:
+            try:
+                codes = read_row(fitted.schema, dict(row), locked)
+                pattern = tuple(np.isnan(codes).tolist())
+                if pattern not in seen:
+                    self._level(fitted, codes, locked)
+                seen.add(pattern)
+            except ArminError:  # belongs to the row, and is raised there again
+                continue
+
+
+class UntestedError(DataError):
+    """No real people can be found on whom a promise to such a row could be tested."""
 
 
 class RobustAR(Explainer):
     """Recourse that works for every drawn completion: the paper's dear baseline, by constraint generation.
 
-    Parameters are those of :class:`ARMIN`, without ``confidence``.
+    Parameters are those of :class:`ARMIN`, without ``confidence``, ``promise`` and ``checks``.
 
     >>> from armin.datasets import make_loans
     >>> loans = make_loans()
@@ -272,8 +391,9 @@ class RobustAR(Explainer):
     1.0
     """
 
-    def _solve(self, problem: Problem) -> Solution:
-        return solve_robust(problem, self._solving, solver=self.solver, time_limit=self.time_limit)
+    def _settings(self) -> Settings:
+        settings = super()._settings()
+        return replace(settings, solving=replace(settings.solving, for_all=True))
 
 
 class ImputationAR(Explainer):
@@ -285,9 +405,9 @@ class ImputationAR(Explainer):
     ----------
     imputer : "mean", "knn", "mice", or an imputer object
     sampler : only used to judge the advice
-    classifier, schema, desired, threshold, cost, max_changes, max_options, grid, condition_on_decision, method : as in
+    classifier, schema, desired, threshold, margin, cost, decision, reapply, max_changes, max_options, grid : as in
         :class:`ARMIN`
-    solver, time_limit, n_fresh, random_state : as in :class:`ARMIN`
+    method, solver, time_limit, n_fresh, random_state : as in :class:`ARMIN`
 
     Examples
     --------
@@ -297,6 +417,8 @@ class ImputationAR(Explainer):
     >>> naive.explain(loans.applicant).fresh.share < 0.75
     True
     """
+
+    learned = (*Explainer.learned, "imputer")
 
     def __init__(
         self,
@@ -309,11 +431,12 @@ class ImputationAR(Explainer):
         cost: str | Cost | Callable[..., float] = "tlps",
         imputer: str | Imputer = "mean",
         sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
+        decision: Decision = "auto",
+        reapply: Reapply = "told",
         max_changes: int | None = 4,
         max_options: int = 100,
         grid: Grid = "human",
-        condition_on_decision: bool = True,
-        method: str = "auto",
+        method: str | Callable[[Problem], Solution] = "auto",
         solver: Literal["highs", "gurobi", "scip"] = "highs",
         time_limit: float | None = 60.0,
         n_fresh: int = 1000,
@@ -321,22 +444,15 @@ class ImputationAR(Explainer):
     ) -> None:
         super().__init__(
             classifier, schema, desired=desired, threshold=threshold, margin=margin, cost=cost, sampler=sampler,
-            n_samples=1, max_changes=max_changes, max_options=max_options, grid=grid,
-            condition_on_decision=condition_on_decision,
-            method=method, solver=solver, time_limit=time_limit, n_fresh=n_fresh, random_state=random_state,
+            decision=decision, reapply=reapply, n_samples=1, max_changes=max_changes, max_options=max_options,
+            grid=grid, method=method, solver=solver, time_limit=time_limit, n_fresh=n_fresh, random_state=random_state,
         )  # fmt: skip
         self.imputer = imputer
 
-    @property
-    def _stated(self) -> None:
-        return None
+    def _settings(self) -> Settings:
+        return replace(super()._settings(), states=False)
 
-    def fit(self, X: pd.DataFrame | NDArray[Any], y: object = None) -> Self:
-        """Learn costs and the imputer from training data."""
-        super().fit(X, y)
-        self.imputer_ = deepcopy(as_imputer(self.imputer)).fit(self.schema.encode(X, clip=True), self.schema)
-        return self
-
-    def _candidates(self, codes: NDArray[np.float64], rng: np.random.Generator) -> Sample:
-        filled = self.imputer_.impute(codes)
-        return Sample(filled[None, :], np.ones(1), notes=("Optimised for one way to fill the blanks only.",))
+    def _learn(self, codes: FloatArray, like: pd.DataFrame | None) -> None:
+        super()._learn(codes, like)
+        imputer = deepcopy(as_imputer(self.imputer)).fit(codes, self.schema)
+        self.fitted_ = replace(self.fitted_, imputer=imputer)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,13 +21,13 @@ from numpy.typing import ArrayLike
 
 from armin.arrays import FloatArray
 from armin.errors import ParameterError
-from armin.explainer.base import Explainer
+from armin.explainer.fitted import Fitted
 from armin.explainer.stressing import Lab, StressCurve, StressPoint
 from armin.impute.legal import nearest_legal
 from armin.recourse import Recourse
 from armin.report.plot_stress import plot_stress
 from armin.report.words import at_least, figure, percent
-from armin.schema import Rows
+from armin.schema import Schema
 
 __all__ = ["StressCurve", "StressPoint", "StressTest", "stress_test"]
 
@@ -136,50 +136,23 @@ class StressTest:
 
 
 def stress_test(
-    explainer: Explainer,
-    row: Rows | pd.Series[Any],
-    *,
+    fitted: Fitted,
+    codes: FloatArray,
+    explain: Callable[[], Recourse],
     features: Sequence[str] | None = None,
     tilts: ArrayLike | None = None,
-    locked: Collection[str] = (),
-    plan: Recourse | None = None,
     kind: Kind = "tilt",
 ) -> StressTest:
-    """Over which range of informative missingness a plan keeps its validity.
-
-    Parameters
-    ----------
-    explainer : a fitted explainer
-    row, locked : as in :meth:`armin.ARMIN.explain`
-    features : the blanks to test; None for all
-    tilts : increasing numbers with 0 among them; 17 from -2 to 2 if None
-    plan : the plan to test; the explainer's own if None
-    kind : "tilt" weighs the draws, "shift" moves ordered values by spreads and leaves categories alone
-
-    Returns
-    -------
-    StressTest
-
-    Examples
-    --------
-    >>> from armin import ARMIN
-    >>> from armin.datasets import make_loans
-    >>> loans = make_loans()
-    >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-    >>> test = stress_test(explainer, loans.applicant)
-    >>> test.curves[0].label, len(test.curves[0].points)
-    ('Income', 17)
-    """
-    codes = explainer._one_row(row, locked)
+    """What :meth:`armin.ARMIN.stress` answers; ``explain`` gives the plan to test."""
     grid = _grid(tilts)
     if kind not in ("tilt", "shift"):
         raise ParameterError(f"'kind' must be 'tilt' or 'shift'. Got {kind!r} instead.")
-    positions = _positions(explainer, codes, features)
-    plan = explainer.explain(row, locked=locked) if plan is None else plan
+    positions = _positions(fitted.schema, codes, features)
+    plan = explain()
     asked = 0.5 if plan.confidence is None else plan.confidence
     if not plan.found or not positions:
         return StressTest(plan, asked, kind, ())
-    lab = Lab(explainer, codes, plan, positions)
+    lab = Lab(fitted, codes, plan, positions)
     curves = lab.tilted(grid) if kind == "tilt" else lab.shifted(grid)
     return StressTest(plan, asked, kind, tuple(curves))
 
@@ -191,8 +164,7 @@ def _grid(tilts: ArrayLike | None) -> FloatArray:
     return grid
 
 
-def _positions(explainer: Explainer, codes: FloatArray, features: Sequence[str] | None) -> list[int]:
-    schema = explainer.schema
+def _positions(schema: Schema, codes: FloatArray, features: Sequence[str] | None) -> list[int]:
     if features is None:
         return [int(d) for d in np.flatnonzero(np.isnan(codes))]
     if isinstance(features, str):

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armin.arrays import FloatArray
-from armin.explainer.base import Explainer
-from armin.explainer.compare import after_plan
+from armin.arrays import BoolArray, FloatArray
+from armin.explainer.draw import contradicts, draw, row_streams
+from armin.explainer.fitted import Fitted
+from armin.explainer.world import find_world
 from armin.impute.legal import nearest_legal
 from armin.recourse import Recourse
 from armin.schema import Feature
@@ -129,15 +129,16 @@ class _Direction:
 class Lab:
     """Draws of one row, and what the plan does for each."""
 
-    def __init__(self, explainer: Explainer, codes: FloatArray, plan: Recourse, positions: list[int]) -> None:
-        self.explainer, self.codes, self.plan, self.positions = explainer, codes, plan, positions
-        self.count = max(explainer.n_fresh, 1000)
+    def __init__(self, fitted: Fitted, codes: FloatArray, plan: Recourse, positions: list[int]) -> None:
+        self.fitted, self.codes, self.plan, self.positions = fitted, codes, plan, positions
+        self.world = find_world(fitted, codes)
+        self.count = max(fitted.settings.n_fresh, 1000)
         # the stream that fresh completions come from: without enlarging, these are the explainer's own
-        self.rng = explainer._streams(codes)[1]
+        self.rng = row_streams(fitted.settings.random_state, codes)[1]
 
-    def works(self, values: FloatArray) -> NDArray[np.bool_]:
+    def works(self, values: FloatArray) -> BoolArray:
         """Where the plan leads to acceptance, by the user's own model."""
-        return self.explainer.oracle_.accepts(after_plan(self.plan, self.explainer.schema, values))
+        return self.fitted.oracle.accepts(self.plan.apply_codes(self.fitted.schema, values))
 
     def _spreads(self, values: FloatArray, weights: FloatArray) -> dict[int, float]:
         share = weights / weights.sum()
@@ -145,12 +146,12 @@ class Lab:
         return {d: float(spread[d]) if spread[d] > 0 else 1.0 for d in self.positions}
 
     def _plain(self, n: int) -> tuple[FloatArray, FloatArray]:
-        draws = self.explainer.sampler_.sample(self.codes, n, self.rng)
+        draws = self.fitted.sampler.sample(self.codes, n, self.rng)
         return draws.values, draws.weights
 
     def tilted(self, grid: FloatArray) -> list[StressCurve]:
         """Curves by weighing one sample, enlarged where a tilt leaves too little of it."""
-        sample = self.explainer._draw(self.codes, self.count, self.rng)
+        sample = draw(self.fitted, self.world, self.codes, self.count, self.rng)
         values, weights = sample.values, sample.weights
         spreads = self._spreads(*self._plain(self.count))
         while True:
@@ -160,7 +161,7 @@ class Lab:
             more = min(int(np.ceil(weights.sum() * (WANTED_SIZE / least - 1))), room)
             if more <= 0:
                 break
-            sample = self.explainer._draw(self.codes, more, self.rng)
+            sample = draw(self.fitted, self.world, self.codes, more, self.rng)
             values, weights = np.concatenate([values, sample.values]), np.concatenate([weights, sample.weights])
         works = self.works(values)
         curves = [_weighed(way, grid, weights, works) for way in ways]
@@ -175,7 +176,7 @@ class Lab:
     def _directions(self, values: FloatArray, spreads: dict[int, float]) -> list[_Direction]:
         ways = []
         for d in self.positions:
-            feature, column = self.explainer.schema[d], values[:, d]
+            feature, column = self.fitted.schema[d], values[:, d]
             if feature.is_number or feature.kind == "ordinal":
                 ways.append(_Direction(feature, None, column / spreads[d], column, spreads[d]))
                 continue
@@ -188,7 +189,7 @@ class Lab:
     def shifted(self, grid: FloatArray) -> list[StressCurve]:
         """Curves by moving the values, and then leaving out what contradicts the rejection."""
         values, weights = self._plain(self.count)
-        schema = self.explainer.schema
+        schema = self.fitted.schema
         ordered = [d for d in self.positions if schema[d].is_number or schema[d].kind == "ordinal"]
         spreads = self._spreads(values, weights)
         curves = [self._moved({d: spreads[d]}, grid, values, weights) for d in ordered]
@@ -208,12 +209,12 @@ class Lab:
         *,
         against: bool = False,
     ) -> StressCurve:
-        schema, n = self.explainer.schema, len(weights)
+        schema, n = self.fitted.schema, len(weights)
         while True:
             moved = np.tile(values, (grid.size, 1))
             for d, step in steps.items():
                 moved[:, d] = nearest_legal(schema[d], moved[:, d] + np.repeat(grid, n) * step)
-            kept = (~self.explainer._contradicts(moved)).reshape(grid.size, n)
+            kept = (~contradicts(self.fitted, self.world, moved)).reshape(grid.size, n)
             least = min(_size(weights[row]) for row in kept)
             if least >= WANTED_SIZE or n > self.count:
                 break
@@ -234,15 +235,13 @@ class Lab:
         return StressCurve(feature, None, tuple(points), spread, against)
 
 
-def _weighed(way: _Direction, grid: FloatArray, weights: FloatArray, works: NDArray[np.bool_]) -> StressCurve:
+def _weighed(way: _Direction, grid: FloatArray, weights: FloatArray, works: BoolArray) -> StressCurve:
     shown = way.feature is not None
     tilts = [(delta, weights * _lift(delta * way.score)) for delta in grid.tolist()]
     return way.curve([_point(delta, tilted, works, way.seen, shown=shown) for delta, tilted in tilts])
 
 
-def _point(
-    delta: float, weights: FloatArray, works: NDArray[np.bool_], seen: FloatArray, *, shown: bool
-) -> StressPoint:
+def _point(delta: float, weights: FloatArray, works: BoolArray, seen: FloatArray, *, shown: bool) -> StressPoint:
     if not weights.size:
         return StressPoint(delta, float("nan"), 0.0, float("nan"))
     total = weights.sum()

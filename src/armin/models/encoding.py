@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,15 @@ from armin.models.read import check_fitted, prepare_inputs, read_model, unwrap
 from armin.models.tracing import UntraceableError, trace
 from armin.schema import Schema
 
-__all__ = ["Oracle", "ReadClassifier", "read_classifier"]
+__all__ = ["Judge", "Oracle", "ReadClassifier", "read_classifier"]
+
+
+class Judge(Protocol):
+    """Whoever says which rows get the desired decision."""
+
+    def accepts(self, codes: FloatArray) -> BoolArray:
+        """Which rows, given as codes (n, D), get the desired decision."""
+        ...
 
 
 class Oracle:
@@ -116,7 +124,7 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     schema = oracle.schema
     if blackbox:
         box = BlackBox(oracle.accepts, len(schema))
-        return ReadClassifier(box, lambda codes: codes, np.arange(len(schema), dtype=np.intp))
+        return ReadClassifier(box, _as_they_are, np.arange(len(schema), dtype=np.intp))
     wrapped, final = unwrap(oracle.estimator)
     steps = [step for outer in wrapped for step in _laid_open(outer)]
     model: Model = read_model(final, oracle.target.labels, threshold=oracle.threshold)
@@ -137,7 +145,7 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
             f"{model.n_inputs}. Use method='blackbox', and please report this."
         )
     owners = np.array([-1 if p is None else p for p in behind], dtype=np.intp)
-    return ReadClassifier(model, _Encoder(_encoder(oracle, followed, prepare), owners), owners)
+    return ReadClassifier(model, _Encoder(_Steps(oracle, tuple(followed), prepare), owners), owners)
 
 
 def _input_names(estimator: Any) -> list[str] | None:
@@ -158,14 +166,23 @@ def _laid_open(step: Any) -> list[Any]:
     return [] if step is None or isinstance(step, str) or hasattr(step, "fit_resample") else [step]
 
 
-def _encoder(oracle: Oracle, steps: Collection[Any], prepare: Prepare) -> Callable[[FloatArray], FloatArray]:
-    def encode(codes: FloatArray) -> FloatArray:
-        rows = oracle.table(codes)
-        for step in steps:
-            rows = step.transform(rows)
-        return prepare(rows)
+def _as_they_are(codes: FloatArray) -> FloatArray:
+    return codes
 
-    return encode
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Codes to model inputs through the user's own fitted transformers; a class, so that it can be pickled."""
+
+    oracle: Oracle
+    steps: tuple[Any, ...]
+    prepare: Prepare
+
+    def __call__(self, codes: FloatArray) -> FloatArray:
+        rows = self.oracle.table(codes)
+        for step in self.steps:
+            rows = step.transform(rows)
+        return self.prepare(rows)
 
 
 class _Encoder:

@@ -126,6 +126,7 @@ class Problem:
     rules: tuple[PairRule, ...] = ()
     forbidden: frozenset[Choice] = frozenset()
     forbidden_sets: frozenset[frozenset[int]] = frozenset()
+    forbidden_cores: frozenset[frozenset[int]] = frozenset()
 
     def __post_init__(self) -> None:
         n = self.candidates.shape[0]

@@ -35,7 +35,9 @@ def apply_rules(grid: ActionGrid, candidates: FloatArray) -> tuple[ActionGrid, t
                 still = next((p for p in positions if p != move.position), move.position)
                 keep &= _table(rule, schema, move, _still(still, candidates), candidates)[:, 0]
         if keep.sum() > 1:
-            moves.append(replace(move, values=move.values[:, keep], targets=move.targets[keep]))
+            moves.append(
+                replace(move, values=move.values[:, keep], targets=move.targets[keep], senses=move.senses[keep])
+            )
     thinned = replace(grid, moves=tuple(moves))
     if len(moves) < len(grid.moves):
         # a feature that lost all its options now stands still, which may forbid options of others
@@ -53,7 +55,7 @@ def apply_rules(grid: ActionGrid, candidates: FloatArray) -> tuple[ActionGrid, t
 
 def _still(position: int, candidates: FloatArray) -> Move:
     """A feature that cannot move, as a move with the one option "keep"."""
-    return Move(position, "observed", candidates[:, position : position + 1], np.array([np.nan]))
+    return Move(position, "observed", candidates[:, position : position + 1], np.array([np.nan]), np.zeros(1))
 
 
 def _table(rule: Rule, schema: Schema, first: Move, second: Move, candidates: FloatArray) -> BoolArray:

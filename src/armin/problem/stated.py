@@ -5,47 +5,75 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armin.actions import ActionGrid
-from armin.arrays import FloatArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
-from armin.problem import Choice, Options, Problem
+from armin.problem.data import Choice, Options, Problem
 from armin.problem.rules import apply_rules
 
-__all__ = ["Case", "build_case"]
+__all__ = ["Stated", "state_problem"]
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Stated:
     """Everything about one row that is not yet a solution.
 
     Attributes
     ----------
     row : codes (D,), NaN for blanks
     candidates : codes of the completions (N, D)
+    weights : of the completions (N,)
     grid : what the person could do
-    prices : for each move, the cost (1 or N, J) of each option for each candidate
-    problem : the same as plain data for the solvers
+    prices : for each move, the cost (1 or N, J) of each option for each completion
+    problem : the same as plain data for the solvers. Its candidates are the completions, then the row with its blanks
+        if ``asks_row``; or that row alone
     cost : how changes are priced
-    conditioned : whether completions that contradict what is known were left out
+    asks_row : whether the row with its blanks must be accepted as well
+    asks_completions : whether completions count
     """
 
     row: FloatArray
     candidates: FloatArray
+    weights: FloatArray
     grid: ActionGrid
     prices: tuple[FloatArray, ...]
     problem: Problem
     cost: Cost
-    conditioned: bool = False
+    asks_row: bool = False
+    asks_completions: bool = True
+
+    @property
+    def base(self) -> float:
+        """The weight that is due whatever the confidence: that of the row with its blanks beside completions."""
+        return float(self.weights.sum()) if self.asks_row and self.asks_completions else 0.0
+
+    def after(self, choice: Choice) -> FloatArray:
+        """The codes of the problem's candidates after ``choice``: completions, the row with its blanks, or both."""
+        parts = []
+        if self.asks_completions:
+            parts.append(self.grid.apply(choice, self.candidates))
+        if self.asks_row:
+            parts.append(self.row_after(choice))
+        return np.concatenate(parts)
+
+    def row_after(self, choice: Choice) -> FloatArray:
+        """The row as it is submitted after ``choice`` (1, D): what the plan sets is told, other blanks stay."""
+        return self.grid.apply_to_row(choice, self.row)
+
+    def share(self, accepted: BoolArray) -> float:
+        """The share of the completions among the accepted candidates; of the row itself where it stands alone."""
+        if not self.asks_completions:
+            return float(accepted.mean())
+        return float(self.weights[accepted[: self.weights.size]].sum() / self.weights.sum())
 
     def cost_of(self, choice: Choice) -> float:
         """The cost to report."""
         return float(self.cost.finish(self.problem.cost(choice)))
 
     def cost_per_candidate(self, choice: Choice) -> FloatArray:
-        """The reported cost for each candidate (N,)."""
+        """The reported cost for each completion (N,)."""
         n = self.candidates.shape[0]
         parts = [np.broadcast_to(p[:, j], (n,)) for p, j in zip(self.prices, choice, strict=True) if j]
         if not parts:
@@ -55,7 +83,7 @@ class Case:
         return np.array([self.cost.finish(float(t)) for t in totals])
 
 
-def build_case(
+def state_problem(
     row: FloatArray,
     candidates: FloatArray,
     weights: FloatArray,
@@ -64,10 +92,31 @@ def build_case(
     cost: Cost,
     required: float,
     max_changes: int | None,
-) -> Case:
-    """State the problem of one row."""
+    *,
+    asks_row: bool = False,
+    asks_completions: bool = True,
+) -> Stated:
+    """State the problem of one row.
+
+    Parameters
+    ----------
+    row : codes (D,), NaN for blanks
+    candidates, weights : its completions
+    grid : what the person could do
+    read : the model
+    cost : the prices, averaged over the completions
+    required : the weight of completions that must be accepted
+    max_changes : how many features may change
+    asks_row : whether the row with its blanks must be accepted: it is one candidate more, as heavy as all completions
+        together, and its weight is added to what is required, so that nothing suffices without it
+    asks_completions : whether completions count; if not, the row with its blanks is the only candidate
+    """
     grid, rules = apply_rules(grid, candidates)
-    inputs, tables = _encode(grid, candidates, read)
+    judged = np.concatenate([candidates, row[None, :]]) if asks_row else candidates
+    if not asks_completions:
+        judged = row[None, :].copy()
+    values = [_judged(grid, i, judged.shape[0], asks_row, asks_completions) for i in range(len(grid.moves))]
+    inputs, tables = _encode(grid, judged, values, read)
     share = weights / weights.sum()
     options, prices = [], []
     for move, (columns, outcomes) in zip(grid.moves, tables, strict=True):
@@ -79,40 +128,57 @@ def build_case(
         # option 0 is what the candidates are, to the last bit
         outcomes[:, 0, :] = inputs[:, columns] if outcomes.shape[0] > 1 else inputs[:1, columns]
         options.append(Options(grid.schema.features[move.position].name, columns, outcomes, mean))
+    if asks_row:
+        total = float(weights.sum())
+        weights_all = np.append(weights, total) if asks_completions else np.ones(1)
+        required = required + total if asks_completions else 1.0
+    else:
+        weights_all = weights
     problem = Problem(
         candidates=inputs,
         options=tuple(options),
         model=read.model,
         required=required,
-        weights=weights,
+        weights=weights_all,
         max_changes=max_changes,
         aggregate=cost.aggregate,
         rules=rules,
     )
-    return Case(row, candidates, grid, tuple(prices), problem, cost)
+    return Stated(row, candidates, weights, grid, tuple(prices), problem, cost, asks_row, asks_completions)
+
+
+def _judged(grid: ActionGrid, i: int, n: int, asks_row: bool, asks_completions: bool) -> FloatArray:
+    """The codes (1 or n, J) that the options of move ``i`` give to the problem's candidates."""
+    move = grid.moves[i]
+    if not asks_row or move.mode == "observed":
+        return move.values
+    submitted = grid.submitted(i)[None, :]
+    if not asks_completions:
+        return submitted
+    return np.concatenate([np.broadcast_to(move.values, (n - 1, move.size)), submitted])
 
 
 def _encode(
-    grid: ActionGrid, candidates: FloatArray, read: ReadClassifier
-) -> tuple[FloatArray, list[tuple[NDArray[np.intp], FloatArray]]]:
+    grid: ActionGrid, judged: FloatArray, values: list[FloatArray], read: ReadClassifier
+) -> tuple[FloatArray, list[tuple[IntArray, FloatArray]]]:
     """The model inputs of the candidates and of every option, from one call to the user's transformers.
 
     The transformers work column by column, so the inputs that a feature determines depend on its own value
     only: it is enough to encode each distinct value once, in the company of any candidate.
     """
-    rows, places = [candidates], []
-    for move in grid.moves:
-        values, where = np.unique(move.values, return_inverse=True)
-        block = np.repeat(candidates[:1], values.size, axis=0)
-        block[:, move.position] = values
+    rows, places = [judged], []
+    for move, after in zip(grid.moves, values, strict=True):
+        distinct, where = np.unique(after, return_inverse=True)
+        block = np.repeat(judged[:1], distinct.size, axis=0)
+        block[:, move.position] = distinct
         rows.append(block)
-        places.append((move, where.reshape(move.values.shape)))
+        places.append((move, where.reshape(after.shape)))
     encoded = read.encode(np.concatenate(rows))
     tables = []
-    start = candidates.shape[0]
+    start = judged.shape[0]
     for block, (move, where) in zip(rows[1:], places, strict=True):
         columns = np.flatnonzero(read.owners == move.position)
         inputs = encoded[start : start + block.shape[0]][:, columns]
         start += block.shape[0]
         tables.append((columns, inputs[where]))
-    return encoded[: candidates.shape[0]], tables
+    return encoded[: judged.shape[0]], tables

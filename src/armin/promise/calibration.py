@@ -21,6 +21,7 @@ from scipy.stats import beta, binom
 
 from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
+from armin.promise.tilt import Tilt
 
 __all__ = ["LEVELS", "STARTS", "Calibration", "LevelTest", "Trials", "check_share", "choose_level"]
 
@@ -32,7 +33,7 @@ STARTS = {1.0: 0.5, 0.9: 0.25, 0.75: 0.25}
 """Where a sequence of tests starts, and its share of the error that is allowed. The first is the natural one; the
 others serve where hardly anybody has a plan that works for every completion."""
 
-FORMAT = "armin.calibration/1"
+FORMAT = "armin.calibration/2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +112,14 @@ class Calibration:
     tests : every level that somebody had a plan for
     held_out : whether the people were named as held out by the user; if not, they were set aside from the training
         data, and the classifier may have seen them
+    decision, reapply : the world in which they were tested; see :class:`armin.ARMIN`
+    tilts : how unlike these people those who hide a value may be before the promise is lost
 
     Examples
     --------
     >>> works = np.tile(LEVELS >= 0.8, (60, 1))
     >>> print(choose_level(Trials(LEVELS, np.ones_like(works), works), promise=0.9).sentence)
-    Tested on 60 real people with the same blanks: of 60 plans at 80 % confidence all worked. So at least 90 % of such people are accepted when they follow their plan (assurance 90 %).
+    Tested on 60 real people with the same blanks: of 60 plans at 80 % confidence all worked. So at least 90 % of such people are accepted when each follows their own plan (assurance 90 %).
     """  # noqa: E501
 
     promise: float
@@ -128,6 +131,15 @@ class Calibration:
     masks: str
     tests: tuple[LevelTest, ...]
     held_out: bool = True
+    decision: str | None = "complete"
+    reapply: str = "told"
+    tilts: tuple[Tilt, ...] = ()
+
+    @property
+    def planned(self) -> float:
+        """The share of the tested people who get a plan at all."""
+        test = self.test_at(self.used_level)
+        return 0.0 if test is None or not self.people else test.plans / self.people
 
     @property
     def kept(self) -> bool:
@@ -157,8 +169,8 @@ class Calibration:
         seen = "" if self.held_out else " The people were set aside from the training data; the model may know them."
         if self.kept:
             return (
-                f"{start}So at least {at_least(self.promise)} of such people are accepted when they follow their plan "
-                f"(assurance {percent(self.assurance)}).{seen}"
+                f"{start}So at least {at_least(self.promise)} of such people are accepted when each follows their own "
+                f"plan (assurance {percent(self.assurance)}).{seen}"
             )
         if self.best <= 0:
             return f"{start}That is too little to promise anything (assurance {percent(self.assurance)}).{seen}"
@@ -172,7 +184,9 @@ class Calibration:
         return {
             "format": FORMAT, "promise": self.promise, "assurance": self.assurance, "kept": self.kept,
             "level": self.level, "best": self.best, "best_level": self.best_level, "people": self.people,
-            "masks": self.masks, "held_out": self.held_out, "sentence": self.sentence,
+            "masks": self.masks, "held_out": self.held_out, "decision": self.decision, "reapply": self.reapply,
+            "planned": self.planned, "tilts": [[tilt.feature, tilt.delta] for tilt in self.tilts],
+            "sentence": self.sentence,
         }  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -188,7 +202,8 @@ class Calibration:
         tests = tuple(LevelTest(float(a), int(b), int(c), float(p)) for a, b, c, p in data["tests"])
         return cls(
             data["promise"], data["assurance"], data["level"], data["best"], data["best_level"], data["people"],
-            data["masks"], tests, data["held_out"],
+            data["masks"], tests, data["held_out"], data["decision"], data["reapply"],
+            tuple(Tilt(str(name), delta) for name, delta in data["tilts"]),
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -200,8 +215,11 @@ def choose_level(
     promise: float,
     assurance: float = 0.9,
     *,
+    least: float = 0.0,
     masks: str = "the same blanks",
     held_out: bool = True,
+    decision: str | None = "complete",
+    reapply: str = "told",
 ) -> Calibration:
     """The smallest level of confidence at which at most ``1 - promise`` of all plans fail, by fixed-sequence testing.
 
@@ -214,8 +232,9 @@ def choose_level(
     trials : what happened to real people
     promise : the share of plans that must work, in (0, 1)
     assurance : 1 - δ, in (0, 1)
+    least : no level below this is chosen. Stopping a sequence of tests early keeps the theorem
     masks : how the blanks were made, for the sentence
-    held_out : see :class:`Calibration`
+    held_out, decision, reapply : see :class:`Calibration`
 
     Returns
     -------
@@ -235,7 +254,7 @@ def choose_level(
         low = _at_least(int(plans[at]), int(failures[at]), allowed)
         if low > best:
             best, best_level = low, float(trials.levels[at])
-        while at >= 0 and p_values[at] <= allowed:
+        while at >= 0 and p_values[at] <= allowed and trials.levels[at] >= least - 1e-9:
             reached = float(trials.levels[at])
             level = reached if level is None else min(level, reached)
             at -= 1
@@ -244,7 +263,9 @@ def choose_level(
         for lv, n, k, p in zip(trials.levels, plans, failures, p_values, strict=True)
         if n
     )
-    return Calibration(promise, assurance, level, best, best_level, trials.people, masks, tests, held_out)
+    return Calibration(
+        promise, assurance, level, best, best_level, trials.people, masks, tests, held_out, decision, reapply
+    )
 
 
 def _at_least(plans: int, failures: int, allowed: float) -> float:

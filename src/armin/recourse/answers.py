@@ -8,22 +8,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
+import numpy as np
 import pandas as pd
 
 from armin.actions import outcome
+from armin.arrays import FloatArray
 from armin.errors import ArminError
 from armin.problem import Status
 from armin.recourse.certificate import Certificate, Validity
+from armin.recourse.world import COMPLETE, World
 from armin.report.html import path_html, recourse_html
 from armin.report.plot import plot_path, plot_recourse
 from armin.report.text import path_text, recourse_text
 from armin.report.words import change_sentence, headline
-from armin.schema import Feature, Value
+from armin.schema import Feature, Schema, Value
 from armin.schema.cast import decode_column
+from armin.words import Message
 
 __all__ = ["Change", "Failure", "Outcome", "Recourse", "RecoursePath", "Recourses", "Validity"]
 
-Outcome = Literal["plan", "best_so_far", "already_accepted", "no_recourse", "out_of_time"]
+Outcome = Literal["plan", "best_so_far", "tell", "already_accepted", "no_recourse", "out_of_time"]
 FORMAT = "armin.recourse/1"
 
 
@@ -39,6 +43,8 @@ class Change:
     after : the target, or None for a shift
     amount : the amount of a shift or of an observed number's change, else None
     cost : what this change costs
+    sense : for a target of a blank: 1 if it means "at least", -1 "at most", 0 "exactly"; as the feature's direction
+        says if left out
     """
 
     feature: Feature
@@ -47,6 +53,11 @@ class Change:
     after: Value | None
     amount: float | None
     cost: float
+    sense: int = 0
+
+    def __post_init__(self) -> None:
+        if self.mode == "reach" and self.sense == 0:
+            object.__setattr__(self, "sense", {"increase": 1, "decrease": -1}.get(self.feature.direction, 0))
 
     @property
     def direction(self) -> Literal["up", "down", "to"]:
@@ -54,10 +65,15 @@ class Change:
         if self.feature.kind == "binary" and self.mode != "shift":
             return "to"
         if self.mode == "reach":
-            return {"increase": "up", "decrease": "down"}.get(self.feature.direction, "to")  # type: ignore[return-value]
+            return "up" if self.sense > 0 else "down" if self.sense < 0 else "to"
         if self.amount is None:
             return "to"
         return "up" if self.amount > 0 else "down"
+
+    def moved(self, codes: FloatArray) -> FloatArray:
+        """What codes of the feature become: do as told. A shift that would leave the bounds stops at the bound."""
+        target = self.amount if self.mode == "shift" else self.feature.code(self.after)
+        return outcome(self.feature, self.mode, codes, float(target or 0.0), self.sense)
 
     def to_dict(self) -> dict[str, Any]:
         """The change as plain data, with its sentence."""
@@ -121,6 +137,10 @@ class Recourse:
     seconds_by_step : where the time went
     certificate : every ground on which the answer stands
     rank : 1 for the cheapest plan; 2, 3, ... for alternatives that change other features
+    world : what has been decided about the row, and who will judge afterwards
+    resubmitted : what the model says to the row after the plan with the blanks that are left; None if it takes none
+
+    Two answers are equal if they say the same; how long they took does not count.
     """
 
     method: str
@@ -135,14 +155,16 @@ class Recourse:
     fresh: Validity | None
     blanks: tuple[Feature, ...]
     bound: float
-    seconds: float
+    seconds: float = field(compare=False)
     solver: str
     nodes: int = 0
     conditioned: float | None = None
-    notes: tuple[str, ...] = ()
-    seconds_by_step: dict[str, float] = field(default_factory=dict)
+    notes: tuple[Message, ...] = ()
+    seconds_by_step: dict[str, float] = field(default_factory=dict, compare=False)
     certificate: Certificate | None = None
     rank: int = 1
+    world: World = COMPLETE
+    resubmitted: bool | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -152,7 +174,8 @@ class Recourse:
         if self.status is Status.UNKNOWN:
             return "out_of_time"
         if not self.changes:
-            return "already_accepted"
+            # rejected because of the blanks: telling them is what there is to do
+            return "tell" if self.world.submitted is False and self.world.reapply == "told" else "already_accepted"
         return "plan" if self.status is Status.OPTIMAL else "best_so_far"
 
     def ranked(self, rank: int) -> Recourse:
@@ -164,6 +187,12 @@ class Recourse:
     def found(self) -> bool:
         """Whether there is an action to take (an empty one if already accepted)."""
         return self.status.has_choice
+
+    @property
+    def share(self) -> float | None:
+        """The one share that is stated: of fresh completions, which know nothing of the plan, where there are any."""
+        found = self.fresh or self.validity
+        return None if found is None else found.share
 
     @property
     def gap(self) -> float | None:
@@ -192,9 +221,28 @@ class Recourse:
         for change in self.changes:
             feature = change.feature
             codes = feature.codes(rows[feature.name])
-            target = change.amount if change.mode == "shift" else feature.code(change.after)
-            new = outcome(feature, change.mode, codes, float(target or 0.0))
-            after[feature.name] = decode_column(feature, new, rows[feature.name].dtype).set_axis(rows.index)
+            after[feature.name] = decode_column(feature, change.moved(codes), rows[feature.name].dtype).set_axis(
+                rows.index
+            )
+        return after
+
+    def apply_codes(self, schema: Schema, codes: FloatArray) -> FloatArray:
+        """The same for completions as codes (n, D)."""
+        after = codes.copy()
+        for change in self.changes:
+            position = schema.position(change.feature.name)
+            after[:, position] = change.moved(codes[:, position])
+        return after
+
+    def apply_row(self, schema: Schema, row: FloatArray) -> FloatArray:
+        """The row (D,) as it is submitted after the changes: a blank that they set is told, other blanks stay."""
+        after = row.copy()
+        for change in self.changes:
+            position = schema.position(change.feature.name)
+            if np.isnan(row[position]):
+                after[position] = np.nan if change.mode == "shift" else change.feature.code(change.after)
+            else:
+                after[position] = change.moved(row[position : position + 1])[0]
         return after
 
     def to_dict(self) -> dict[str, Any]:
@@ -227,7 +275,8 @@ class Recourse:
                 "seconds": self.seconds, "nodes": self.nodes, "steps": dict(self.seconds_by_step),
             },
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
-            "notes": list(self.notes),
+            "world": self.world.to_dict() | {"resubmitted": self.resubmitted},
+            "notes": [str(note) for note in self.notes],
         }  # fmt: skip
         summary["headline"] = headline(summary)
         return summary

@@ -13,6 +13,7 @@ from scipy.stats import beta
 
 from armin.problem import Status
 from armin.promise import Calibration
+from armin.recourse.world import COMPLETE, World
 from armin.report.words import at_least, percent
 
 __all__ = ["Certificate", "Validity", "library_versions"]
@@ -95,8 +96,9 @@ class Certificate:
     sampler: str
     samples: int
     seed: int | None
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict, hash=False)
     rank: int = 1
+    world: World = COMPLETE
 
     @property
     def at_least(self) -> float | None:
@@ -160,6 +162,7 @@ class Certificate:
             "samples": self.samples,
             "seed": self.seed,
             "versions": dict(self.versions),
+            "world": self.world.to_dict(),
         }
 
 

@@ -93,10 +93,8 @@ class Feature:
 
     @property
     def blank_mode(self) -> Blank:
-        """How a blank is acted on: "shift" (by an amount), "reach" (a target) or "freeze"."""
-        if not self.actionable:
-            return "freeze"
-        return self.blank or ("shift" if self.is_number else "reach")
+        """How a blank is acted on: "reach" (a target, unless another is chosen), "shift" (by an amount) or "freeze"."""
+        return (self.blank or "reach") if self.actionable else "freeze"
 
     @property
     def low_code(self) -> float:

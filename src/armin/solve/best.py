@@ -21,7 +21,13 @@ __all__ = ["solve_best"]
 
 
 def solve_best(
-    problem: Problem, count: int, method: str = "auto", *, solver: str = "highs", time_limit: float | None = None
+    problem: Problem,
+    count: int,
+    method: str = "auto",
+    *,
+    solver: str = "highs",
+    time_limit: float | None = None,
+    differ: str = "sets",
 ) -> list[Solution]:
     """Find the ``count`` cheapest choices, no two of which change the same set of features.
 

@@ -29,6 +29,7 @@ def solve_path(
     solver: str = "highs",
     time_limit: float | None = None,
     callback: Callback | None = None,
+    least: float | None = None,
 ) -> list[PathPoint]:
     """Solve ``problem`` for every required weight, whatever ``problem.required`` says.
 
@@ -50,11 +51,12 @@ def solve_path(
     if method == "search" or (method == "auto" and not listing_is_quick(problem)):
         from armin.solve.search import search_path
 
-        return search_path(problem, time_limit, watched(callback))
+        points = search_path(problem, time_limit, watched(callback))
+        return [p for p in points if least is None or p.weight >= least - 1e-9]
     start = time.perf_counter()
     total = float(problem.weights.sum())
     step = problem.smallest_step
-    required = float(problem.weights.min())
+    required = max(float(problem.weights.min()), least or 0.0)
     points: list[PathPoint] = []
     while True:
         left = None if time_limit is None else time_limit - (time.perf_counter() - start)

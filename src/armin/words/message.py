@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import tomllib
 from functools import cache
 from importlib.resources import files
@@ -38,7 +39,7 @@ class Message:
         table: Any = _catalogue(language)
         for part in self.code.split("."):
             table = table[part]
-        return str(table).format(**self.values)
+        return _Formatter().vformat(str(table), (), self.values)
 
     def to_dict(self) -> dict[str, Any]:
         """The message as plain data."""
@@ -55,6 +56,22 @@ class Message:
 
     def __hash__(self) -> int:
         return hash((self.code, self._values))
+
+
+class _Formatter(string.Formatter):
+    def format_field(self, value: Any, spec: str) -> Any:
+        from armin.report import words
+
+        ways: dict[str, Any] = {
+            "percent": words.percent,
+            "at_least": words.at_least,
+            "figure": words.figure,
+            "number": lambda n: f"{n:,}",
+            "start": lambda t: str(t)[0].upper() + str(t)[1:],
+            "and": lambda items: ", ".join(map(str, items)),
+            "or": lambda items: ", ".join(map(str, items)),
+        }
+        return ways[spec](value) if spec in ways else super().format_field(value, spec)
 
 
 @cache

@@ -1,0 +1,212 @@
+"""The steps put together: draw, state, solve and judge, answer; for one plan, several, or a whole path."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from armin.arrays import FloatArray
+from armin.explainer.answer import accepted_as_is, make_recourse
+from armin.explainer.draw import Sample, candidates_of, draw, fresh_of, row_streams
+from armin.explainer.fitted import Fitted
+from armin.explainer.judge import (
+    Judged,
+    MisreadError,
+    at_level,
+    judge_choices,
+    judge_path,
+    judge_until_fresh,
+    no_point,
+)
+from armin.explainer.others import choose_others
+from armin.explainer.state import state
+from armin.explainer.world import find_world
+from armin.problem.stated import Stated
+from armin.promise import Calibration
+from armin.recourse import Recourse, RecoursePath
+from armin.recourse.world import World
+
+__all__ = ["Posed", "advise", "advise_others", "advise_path", "carefully", "pose"]
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """One row's question, ready to be solved.
+
+    Attributes
+    ----------
+    world : what is known, and who will judge
+    sample : the completions to optimise over
+    fresh : other ones to judge by, or None
+    stated : the problem
+    drawn : whether the candidates were drawn as rejected by the reading of the model
+    """
+
+    world: World
+    sample: Sample
+    fresh: Sample | None
+    stated: Stated
+    drawn: bool
+
+
+def pose(fitted: Fitted, codes: FloatArray, locked: Collection[str], level: float) -> Posed:
+    """Draw and state: what :func:`advise` solves."""
+    world = find_world(fitted, codes)
+    sample, fresh = candidates_of(fitted, world, codes), fresh_of(fitted, world, codes)
+    return _posed(fitted, world, codes, sample, fresh, locked, level)
+
+
+def _posed(
+    fitted: Fitted,
+    world: World,
+    codes: FloatArray,
+    sample: Sample,
+    fresh: Sample | None,
+    locked: Collection[str],
+    level: float,
+) -> Posed:
+    drawn = fitted.reads and world.conditioned and bool(sample.kept)
+    return Posed(world, sample, fresh, state(fitted, world, codes, sample, locked, level), drawn)
+
+
+def carefully(fitted: Fitted, work: Callable[[Fitted], Found]) -> Found:
+    """Do the work with the model as it was read; where the model itself disagrees, again with the model alone."""
+    try:
+        return work(fitted)
+    except MisreadError:
+        return work(fitted.varied(trusts=False))
+
+
+def advise(
+    fitted: Fitted, codes: FloatArray, locked: Collection[str] = (), calibration: Calibration | None = None
+) -> Recourse:
+    """What one person should change.
+
+    Parameters
+    ----------
+    fitted : the explainer
+    codes : the row (D,), NaN for blanks
+    locked : features that this person cannot change
+    calibration : a test on real people: the answer is then the point of the path that it chose
+    """
+    return carefully(fitted, lambda one: _advise(one, codes, locked, calibration))
+
+
+def _advise(fitted: Fitted, codes: FloatArray, locked: Collection[str], calibration: Calibration | None) -> Recourse:
+    level = fitted.settings.confidence if calibration is None else calibration.used_level
+    start = time.perf_counter()
+    world = find_world(fitted, codes)
+    if world.accepted:
+        return _accepted(fitted, world, codes, start)
+    sample, fresh = candidates_of(fitted, world, codes), fresh_of(fitted, world, codes)
+    sampled = time.perf_counter()
+    posed = _posed(fitted, world, codes, sample, fresh, locked, level)
+    built = time.perf_counter()
+    if calibration is None:
+        judged = judge_until_fresh(fitted, world, posed.stated, fresh, level, drawn=posed.drawn)
+    else:
+        judged = _from_path(fitted, posed, level)
+    steps = {"sampling": sampled - start, "building": built - sampled, "solving": time.perf_counter() - built}
+    confidence = level if fitted.settings.states else None
+    return make_recourse(
+        fitted, world, posed.stated, judged, sample, fresh,
+        confidence=confidence, locked=locked, steps=steps, calibration=calibration,
+    )  # fmt: skip
+
+
+def _accepted(fitted: Fitted, world: World, codes: FloatArray, start: float) -> Recourse:
+    """The model accepts the row as it stands; it is asked whether that is so, and how far telling would change it."""
+    if fitted.reads and not fitted.decision.accepts(codes[None, :])[0]:
+        raise MisreadError
+    n = max(fitted.settings.n_fresh, fitted.settings.n_samples, 1)
+    fresh = draw(fitted, world, codes, n, row_streams(fitted.settings.random_state, codes)[1])
+    return accepted_as_is(fitted, world, codes, fresh, {"sampling": time.perf_counter() - start})
+
+
+def _from_path(fitted: Fitted, posed: Posed, level: float) -> Judged:
+    """The cheapest point of the path that reaches a level: what calibration has tested, to the letter."""
+    start = time.perf_counter()
+    points, end = judge_path(fitted, posed.world, posed.stated, drawn=posed.drawn)
+    found = at_level(posed.stated, points, level)
+    if found is None:
+        return no_point(posed.stated.problem, end, time.perf_counter() - start)
+    again = judge_choices(fitted, posed.world, posed.stated, [found.solution], posed.fresh)[0]
+    spent = replace(found.solution, seconds=time.perf_counter() - start)
+    return replace(found, solution=spent, fresh=again.fresh, row=again.row)
+
+
+def advise_path(fitted: Fitted, codes: FloatArray, locked: Collection[str], level: float) -> RecoursePath:
+    """The cheapest action for every confidence; ``level`` is the one that was asked for."""
+    return carefully(fitted, lambda one: _path(one, codes, locked, level))
+
+
+def _path(fitted: Fitted, codes: FloatArray, locked: Collection[str], level: float) -> RecoursePath:
+    posed = pose(fitted, codes, locked, level)
+    judged, end = judge_path(fitted, posed.world, posed.stated, posed.fresh, drawn=posed.drawn)
+    points = [
+        make_recourse(
+            fitted, posed.world, posed.stated, point, posed.sample, posed.fresh,
+            confidence=posed.stated.share(point.accepted), locked=locked,
+        )
+        for point in judged
+    ]  # fmt: skip
+    return RecoursePath(tuple(points), level, end)
+
+
+def advise_others(
+    fitted: Fitted, codes: FloatArray, count: int, locked: Collection[str], calibration: Calibration | None
+) -> tuple[Recourse, ...]:
+    """Several plans to choose from, the cheapest first; none if there is no plan or nothing needs to be done."""
+    return carefully(fitted, lambda one: _others(one, codes, count, locked, calibration))
+
+
+def _others(
+    fitted: Fitted, codes: FloatArray, count: int, locked: Collection[str], calibration: Calibration | None
+) -> tuple[Recourse, ...]:
+    first = _advise(fitted, codes, locked, calibration)
+    if not first.found or not first.changes or count == 1:
+        return (first,) if first.found else ()
+    level = fitted.settings.confidence if calibration is None else calibration.used_level
+    posed = pose(fitted, codes, locked, level)
+    pool = [
+        make_recourse(
+            fitted, posed.world, posed.stated, judged, posed.sample, posed.fresh,
+            confidence=level if fitted.settings.states else None, locked=locked,
+        )
+        for judged in _pool(fitted, posed, first, count)
+    ]  # fmt: skip
+    return choose_others(first, pool, count)
+
+
+def _pool(fitted: Fitted, posed: Posed, first: Recourse, count: int) -> list[Judged]:
+    """Plans that do not contain the first one: the cheapest as asked, and the cheapest that are surer."""
+    stated = posed.stated
+    names = {change.feature.name for change in first.changes}
+    core = frozenset(i for i, option in enumerate(stated.problem.options) if option.name in names)
+    problem = replace(stated.problem, forbidden_cores=stated.problem.forbidden_cores | {core})
+    total = float(problem.weights.sum())
+    surer = stated.base + (0.0 if first.validity is None else first.validity.accepted) + problem.smallest_step
+    demands = [problem.required]
+    if stated.asks_completions and surer <= total and surer > problem.required:
+        demands.append(surer)
+    found: dict[tuple[int, ...], Judged] = {}
+    for asked in demands:
+        solutions = fitted.settings.solving.best(problem.demanding(asked), 2 * count)
+        for judged in judge_choices(fitted, posed.world, stated, solutions, posed.fresh):
+            choice = judged.solution.choice
+            if choice is not None and problem.enough(float(problem.weights[judged.accepted].sum())):
+                found.setdefault(choice, replace(judged, demand=asked))
+    return sorted(found.values(), key=lambda judged: judged.solution.cost or 0.0)
+
+
+def plain_draws(fitted: Fitted, codes: FloatArray, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Completions that obey the rules, whatever was decided, and their weights."""
+    draws = fitted.sampler.sample(codes, n, rng)
+    legal = fitted.schema.plausible(draws.values)
+    return draws.values[legal], draws.weights[legal]

@@ -1,0 +1,93 @@
+"""Step one: the completions of a row, as far as they agree with what is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from armin.arrays import BoolArray, FloatArray
+from armin.errors import ModelError
+from armin.explainer.fitted import Fitted
+from armin.explainer.world import World
+from armin.impute.condition import sample_conditioned
+from armin.words import Message
+
+__all__ = ["Sample", "candidates_of", "contradicts", "draw", "fresh_of", "row_streams"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The completions of one row, and how they came about.
+
+    Attributes
+    ----------
+    values : codes (N, D)
+    weights : positive numbers (N,)
+    kept : the share of all draws that agree with what is known; None if nothing was asked of them
+    notes : what a careful reader should know
+    """
+
+    values: FloatArray
+    weights: FloatArray
+    kept: float | None = None
+    notes: tuple[Message, ...] = ()
+
+
+def row_streams(seed: int | None, codes: FloatArray) -> tuple[np.random.Generator, np.random.Generator]:
+    """Two generators that depend on the seed and the row only: for what is optimised over, and for fresh draws."""
+    if seed is None:
+        first, second = np.random.SeedSequence().spawn(2)
+    else:
+        clean = np.where(np.isnan(codes), np.nan, codes + 0.0)
+        words = np.frombuffer(clean.tobytes(), dtype=np.uint32).tolist()
+        first, second = np.random.SeedSequence([int(seed) % 2**32, *words]).spawn(2)
+    return np.random.default_rng(first), np.random.default_rng(second)
+
+
+def candidates_of(fitted: Fitted, world: World, codes: FloatArray) -> Sample:
+    """The completions to optimise over; the row itself where nothing is blank."""
+    if not world.blanks:
+        return Sample(codes[None, :].copy(), np.ones(1))
+    if fitted.imputer is not None:
+        return Sample(fitted.imputer.impute(codes)[None, :], np.ones(1), notes=(Message("draws.once"),))
+    if fitted.native:
+        refusal = fitted.refusal(codes)
+        if refusal is not None:
+            raise ModelError(
+                f"NativeMissing needs a classifier that accepts blanks; this one does not: {refusal} "
+                "Use a sampler instead, such as sampler='chained'."
+            )
+        return Sample(codes[None, :].copy(), np.ones(1), notes=(Message("draws.native"),))
+    return draw(fitted, world, codes, fitted.settings.n_samples, row_streams(fitted.settings.random_state, codes)[0])
+
+
+def fresh_of(fitted: Fitted, world: World, codes: FloatArray) -> Sample | None:
+    """Fresh completions to judge an answer by; None where nothing is blank or none are wanted."""
+    if not world.blanks or not fitted.settings.n_fresh:
+        return None
+    return draw(fitted, world, codes, fitted.settings.n_fresh, row_streams(fitted.settings.random_state, codes)[1])
+
+
+def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:
+    """``n`` completions that agree with the rules and, where it is known, with the rejection."""
+    if not world.conditioned and not fitted.schema.rules:
+        draws = fitted.sampler.sample(codes, n, rng)
+        return Sample(draws.values, draws.weights)
+    found = sample_conditioned(fitted.sampler, codes, n, rng, lambda rows: contradicts(fitted, world, rows))
+    notes: tuple[Message, ...] = ()
+    if not found.conditioned:
+        notes = (Message("draws.none", drawn=found.n_drawn),)
+    elif not found.enough:
+        notes = (Message("draws.few", kept=found.n_kept, drawn=found.n_drawn),)
+    return Sample(found.draws.values, found.draws.weights, found.rate, notes)
+
+
+def contradicts(fitted: Fitted, world: World, completions: FloatArray) -> BoolArray:
+    """Which completions (n, D) cannot be: they break a rule, or the model accepts who is known to be rejected."""
+    broken = ~fitted.schema.plausible(completions)
+    if not world.conditioned:
+        return broken
+    if fitted.reads:
+        return broken | fitted.read.model.accepts(fitted.read.encode(completions))
+    return broken | fitted.decision.accepts(completions)

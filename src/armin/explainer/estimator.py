@@ -1,0 +1,419 @@
+"""What the three methods share as scikit-learn estimators: parameters, ``fit``, and one method per question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from threadpoolctl import threadpool_limits
+
+from armin.actions import Grid
+from armin.arrays import FloatArray
+from armin.costs import Cost, as_cost
+from armin.errors import ArminError, NotFittedError, ParameterError
+from armin.explainer.advise import advise, advise_others, advise_path, pose
+from armin.explainer.ask import AskOrAct, ask_or_act
+from armin.explainer.compare import Comparison, compare, sampled_by
+from armin.explainer.constraints import check_parameters, check_whole
+from armin.explainer.fitted import Fitted, read_row
+from armin.explainer.settings import Decision, Reapply, Settings, Solving
+from armin.explainer.stress import Kind, StressTest, stress_test
+from armin.impute import Imputer, NativeMissing, Sampler, as_sampler
+from armin.models.encoding import Oracle, read_classifier
+from armin.problem import Problem, Solution
+from armin.promise import Calibration
+from armin.recourse import Failure, Recourse, RecoursePath, Recourses
+from armin.schema import Rows, Schema
+
+__all__ = ["Explainer"]
+
+
+class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The grammar of all methods; see :class:`armin.ARMIN` for the parameters."""
+
+    learned: ClassVar[tuple[str, ...]] = ("classifier", "schema", "desired", "threshold", "margin", "cost", "sampler")
+    """The parameters that ``fit`` learns from; changing one afterwards needs another ``fit``."""
+
+    def __init__(
+        self,
+        classifier: Any,
+        schema: Schema,
+        *,
+        desired: Any,
+        threshold: float | None = None,
+        margin: float = 0.0,
+        cost: str | Cost | Callable[..., float] = "tlps",
+        sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
+        decision: Decision = "auto",
+        reapply: Reapply = "told",
+        n_samples: int = 100,
+        max_changes: int | None = 4,
+        max_options: int = 100,
+        grid: Grid = "human",
+        method: str | Callable[[Problem], Solution] = "auto",
+        solver: Literal["highs", "gurobi", "scip"] = "highs",
+        time_limit: float | None = 60.0,
+        n_fresh: int = 1000,
+        random_state: int | None = 0,
+    ) -> None:
+        self.classifier = classifier
+        self.schema = schema
+        self.desired = desired
+        self.threshold = threshold
+        self.margin = margin
+        self.cost = cost
+        self.sampler = sampler
+        self.decision = decision
+        self.reapply = reapply
+        self.n_samples = n_samples
+        self.max_changes = max_changes
+        self.max_options = max_options
+        self.grid = grid
+        self.method = method
+        self.solver = solver
+        self.time_limit = time_limit
+        self.n_fresh = n_fresh
+        self.random_state = random_state
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy that is not fitted, around the same fitted classifier: that is what is explained."""
+        kept = {"classifier", "schema"}
+        given = self.get_params(deep=False)
+        return type(self)(**{n: value if n in kept else clone(value, safe=False) for n, value in given.items()})
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # scikit-learn before 1.6
+        return {"allow_nan": True, "X_types": ["2darray", "string", "categorical"]}
+
+    def fit(self, X: pd.DataFrame | NDArray[Any], y: object = None) -> Self:
+        """Learn costs and completions from training data.
+
+        Parameters
+        ----------
+        X : the training data, without labels; blanks are fine
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self.check()
+        frame = self.schema.frame(X)
+        self._learn(self.schema.encode(frame, clip=True), frame.iloc[:0] if isinstance(X, pd.DataFrame) else None)
+        return self
+
+    def _learn(self, codes: FloatArray, like: pd.DataFrame | None) -> None:
+        """Learn from training codes; ``like`` is an empty frame with the training data's types."""
+        cost = deepcopy(as_cost(self.cost)).fit(codes, self.schema)
+        spec = self.sampler.judge if isinstance(self.sampler, NativeMissing) else self.sampler
+        # many small regressions: threads of linear algebra would only wait for each other
+        with threadpool_limits(1):
+            sampler = deepcopy(as_sampler(spec)).fit(codes, self.schema)
+        self.bind(like, cost=cost, sampler=sampler)
+
+    def bind(self, like: pd.DataFrame | None, *, cost: Cost, sampler: Sampler, imputer: Imputer | None = None) -> Self:
+        """Put a classifier and what was learned before together, without learning anything.
+
+        Parameters
+        ----------
+        like : an empty frame with the types of the training data; None if it was an array
+        cost, sampler, imputer : fitted
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        self.check()
+        decision = Oracle(self.classifier, self.schema, like, self.desired, self.threshold)
+        oracle = decision.stricter(self.margin) if self.margin else decision
+        read = read_classifier(oracle, blackbox=self.method == "blackbox")
+        self.fitted_ = Fitted(
+            self.schema, tuple(decision.target.labels), like, decision, oracle, read, cost, sampler, self._settings(),
+            imputer, isinstance(self.sampler, NativeMissing), oracle is not decision,
+        )  # fmt: skip
+        self._bound = {name: getattr(self, name) for name in self.learned} | {"blackbox": self.method == "blackbox"}
+        self.n_features_in_ = len(self.schema)
+        self.feature_names_in_ = np.array(self.schema.names, dtype=object)
+        return self
+
+    def check(self) -> None:
+        """Refuse parameters that cannot be meant; ``fit`` does so by itself."""
+        check_parameters(type(self).__name__, self.get_params(deep=False))
+
+    def _settings(self) -> Settings:
+        return Settings(
+            type(self).__name__,
+            decision=self.decision,
+            reapply=self.reapply,
+            n_samples=self.n_samples,
+            n_fresh=self.n_fresh,
+            max_changes=self.max_changes,
+            max_options=self.max_options,
+            grid=self.grid,
+            solving=Solving(self.method, self.solver, time_limit=self.time_limit),
+            random_state=self.random_state,
+        )
+
+    @property
+    def current(self) -> Fitted:
+        """What was learned, under the settings as they are now.
+
+        Parameters that need no learning may be changed after ``fit``; a change of others is refused here.
+        """
+        name = type(self).__name__
+        if not hasattr(self, "fitted_"):
+            raise NotFittedError(f"This {name} is not fitted. Call fit(X_train) with the training data first.")
+        self.check()
+        for parameter, bound in self._bound.items():
+            now = self.method == "blackbox" if parameter == "blackbox" else getattr(self, parameter)
+            if now is not bound and not _same(now, bound):
+                what = "method" if parameter == "blackbox" else parameter
+                raise ParameterError(
+                    f"The {what!r} parameter of {name} was changed after fit, which learned with another one. "
+                    "Call fit(X_train) again."
+                )
+        return replace(self.fitted_, settings=self._settings())
+
+    def explain(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Recourse:
+        """What one person should change.
+
+        Parameters
+        ----------
+        row : one row, as a dict, Series, one-row DataFrame or array; NaN, None, ``pd.NA`` and "" are blanks
+        locked : features that this person cannot change, on top of the schema
+
+        Returns
+        -------
+        Recourse
+        """
+        fitted = self.current
+        codes = read_row(fitted.schema, row, locked)
+        return self._explain(fitted, codes, locked)
+
+    def _explain(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Recourse:
+        return advise(fitted, codes, locked)
+
+    def alternatives(
+        self, row: Rows | pd.Series[Any], count: int = 3, *, locked: Collection[str] = ()
+    ) -> tuple[Recourse, ...]:
+        """Several plans to choose from, cheapest first.
+
+        No plan changes all that another one changes, so each is another way. A plan that is dearer than another and
+        no surer is only among them if there are too few others, and its notes say so.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+        count : how many; fewer come back if there are no more
+
+        Returns
+        -------
+        tuple of Recourse
+            Empty if no plan exists or time ran out; then :meth:`explain` says which.
+        """
+        check_whole("alternatives", "count", count, 1)
+        fitted = self.current
+        codes = read_row(fitted.schema, row, locked)
+        level = self._level(fitted, codes, locked)[1]
+        return advise_others(fitted, codes, count, locked, level)
+
+    def ask(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = (), n_values: int = 24) -> AskOrAct:
+        """Ask or act: what telling each blank would be worth, and whether a blank matters at all.
+
+        Each plausible value is told in turn, and the row explained anew, exactly as the person would get it.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+        n_values : try at most this many values of each blank; numbers are cut into groups of equal chance
+
+        Returns
+        -------
+        AskOrAct
+            What is known so far if :func:`armin.solve.stop_when` says stop.
+
+        Examples
+        --------
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> loans = make_loans()
+        >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
+        >>> answer = explainer.ask(loans.applicant, n_values=6)
+        >>> [question.feature.name for question in answer.questions], answer.questions[0].matters
+        (['Income'], True)
+        """
+        check_whole("ask", "n_values", n_values, 2)
+        fitted = self.current
+        codes = read_row(fitted.schema, row, locked)
+        return ask_or_act(
+            fitted, codes, tuple(locked), n_values,
+            lambda: self._explain(fitted, codes, locked), lambda told: self._level(fitted, told, locked)[1],
+        )  # fmt: skip
+
+    def stress(
+        self,
+        row: Rows | pd.Series[Any],
+        *,
+        locked: Collection[str] = (),
+        features: Sequence[str] | None = None,
+        tilts: ArrayLike | None = None,
+        plan: Recourse | None = None,
+        kind: Kind = "tilt",
+    ) -> StressTest:
+        """Over which range of informative missingness a plan keeps its validity.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+        features : the blanks to test; None for all
+        tilts : increasing numbers with 0 among them; 17 from -2 to 2 if None
+        plan : the plan to test; the explainer's own if None
+        kind : "tilt" weighs the draws, "shift" moves ordered values by spreads and leaves categories alone
+
+        Returns
+        -------
+        StressTest
+
+        Examples
+        --------
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> loans = make_loans()
+        >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
+        >>> test = explainer.stress(loans.applicant)
+        >>> test.curves[0].label, len(test.curves[0].points)
+        ('Income', 17)
+        """
+        fitted = self.current
+        codes = read_row(fitted.schema, row, locked)
+        return stress_test(
+            fitted, codes, lambda: self._explain(fitted, codes, locked) if plan is None else plan, features, tilts, kind
+        )
+
+    def compare_samplers(
+        self,
+        row: Rows | pd.Series[Any],
+        X: pd.DataFrame | NDArray[Any],
+        samplers: Sequence[str] | Mapping[str, str | Sampler] | None = None,
+        *,
+        locked: Collection[str] = (),
+    ) -> Comparison:
+        """Explain one row with several ways to fill its blanks; only the samplers are fitted, nothing else.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+        X : the training data to fit the samplers on
+        samplers : their names, or samplers by a name of your own; None for those that are compared by default
+
+        Examples
+        --------
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> loans = make_loans()
+        >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
+        >>> list(explainer.compare_samplers(loans.applicant, loans.X, ("donors", "marginal")).plans)
+        ['donors', 'marginal']
+        """
+        fitted = self.current
+        ways = sampled_by(fitted, self.schema.encode(self.schema.frame(X), clip=True), samplers)
+        codes = read_row(fitted.schema, row, locked)
+        plans = {name: self._explain(way, codes, locked) for name, way in ways.items()}
+        return compare(ways, codes, plans)
+
+    def problem(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Problem:
+        """The optimisation problem behind a row, as plain data for :func:`armin.solve.solve`.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+
+        Returns
+        -------
+        Problem
+        """
+        fitted = self.current
+        codes = read_row(fitted.schema, row, locked)
+        return pose(fitted, codes, locked, self._level(fitted, codes, locked)[0]).stated.problem
+
+    def path(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> RecoursePath:
+        """The cheapest action for every confidence: where more certainty starts to cost more.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+
+        Returns
+        -------
+        RecoursePath
+        """
+        fitted = self.current
+        codes = read_row(fitted.schema, row, locked)
+        return advise_path(fitted, codes, locked, self._level(fitted, codes, locked)[0])
+
+    def explain_many(
+        self, frame: pd.DataFrame, *, locked: Collection[str] = (), n_jobs: int | None = None, progress: bool = False
+    ) -> Recourses:
+        """What many people should change, in their order. One row that fails does not lose the others.
+
+        Parameters
+        ----------
+        frame : the rows
+        locked : features that none of them can change
+        n_jobs : how many rows at once, as in joblib; the answers do not depend on it
+        progress : whether to show a progress bar
+
+        Returns
+        -------
+        Recourses
+        """
+        from joblib import Parallel, delayed
+
+        fitted = self.current
+        table = fitted.schema.frame(frame)
+        # small arguments: what a cluster ships by itself is not lost with the worker that holds it
+        rows = table.astype(object).to_dict("records")
+        self._prepare_many(fitted, rows, locked)
+        tasks = (delayed(_explain_one)(self, i, row, tuple(locked)) for i, row in zip(table.index, rows, strict=True))
+        answers = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+        if progress:
+            from rich.console import Console
+            from rich.progress import track
+
+            console = Console(stderr=True)
+            answers = track(answers, description="Explaining", total=len(rows), transient=True, console=console)
+        return Recourses(tuple(answers), tuple(table.index))
+
+    def _prepare_many(self, fitted: Fitted, rows: Sequence[Mapping[str, Any]], locked: Collection[str]) -> None:
+        """What is found out once for many rows, before they are shared out."""
+
+    def _level(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> tuple[float, Calibration | None]:
+        """The confidence to ask for, and the test on real people that chose it, if there was one."""
+        return fitted.settings.confidence, None
+
+
+def _explain_one(explainer: Explainer, label: Any, row: dict[str, Any], locked: tuple[str, ...]) -> Recourse | Failure:
+    try:
+        return explainer.explain(row, locked=locked)
+    except ArminError as error:
+        return Failure(label, error)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two parameters are the same; arrays and frames within them count as changed."""
+    try:
+        return type(one) is type(other) and bool(one == other)
+    except Exception:  # whatever the == of a user's object does
+        return False

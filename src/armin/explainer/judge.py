@@ -1,0 +1,243 @@
+"""Step three: solve, and let the user's own model have the last word."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from armin.arrays import BoolArray, FloatArray
+from armin.errors import AuditError
+from armin.explainer.draw import Sample
+from armin.explainer.fitted import Fitted
+from armin.explainer.state import demand
+from armin.explainer.world import World
+from armin.models.encoding import Judge
+from armin.problem import Choice, Problem, Solution, Status
+from armin.problem.stated import Stated
+
+__all__ = [
+    "Judged", "MisreadError", "accepted_by_all", "at_level", "judge", "judge_choices", "judge_path",
+    "judge_until_fresh", "no_point",
+]  # fmt: skip
+
+MOST_REPAIRS = 50
+"""How often an action that the user's own model refuses is replaced by the next best before giving up."""
+MOST_RAISES = 8
+"""How often the demand is raised before the surest plan so far is given as it is."""
+MOST_ROWS = 50_000
+"""Rows that the user's model is asked about at once."""
+
+
+class MisreadError(Exception):
+    """The classifier disagrees with its reading as arrays about a completion or a row as it stands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A solution, and the user's own model about it.
+
+    Attributes
+    ----------
+    solution : what the solver found
+    accepted : for which of the problem's candidates the model accepts it
+    fresh : for which of other completions, if there were any
+    row : what the model says to the row as it is submitted after the action, blanks and all; None if it takes none
+    demand : the weight that was asked of the candidates
+    """
+
+    solution: Solution
+    accepted: BoolArray
+    fresh: BoolArray | None = None
+    row: bool | None = None
+    demand: float = 0.0
+
+
+def judge(
+    fitted: Fitted, world: World, stated: Stated, problem: Problem, fresh: Sample | None = None, *, drawn: bool = False
+) -> Judged:
+    """Solve, and let the user's own model judge; an action that it refuses is replaced by the next best.
+
+    Parameters
+    ----------
+    fitted, world, stated : the row, and what is known about it
+    problem : what is asked of it
+    fresh : other completions to judge the action by
+    drawn : whether the candidates were drawn as rejected; if the reading of the model did that, the model is asked too
+
+    Raises
+    ------
+    MisreadError
+        If the model disagrees with its reading about a candidate or the row as it stands.
+    """
+    spent = 0.0
+    for _ in range(MOST_REPAIRS):
+        solution = fitted.settings.solving(problem)
+        spent += solution.seconds
+        if solution.choice is None:
+            nobody = np.zeros(problem.n_candidates, dtype=bool)
+            return Judged(replace(solution, seconds=spent), nobody, demand=problem.required)
+        found = judge_choices(fitted, world, stated, [solution], fresh, drawn=drawn)[0]
+        if problem.enough(float(problem.weights[found.accepted].sum())):
+            return replace(found, solution=replace(solution, seconds=spent), demand=problem.required)
+        problem = problem.excluding(solution.choice)
+    raise AuditError(
+        f"The classifier refused {MOST_REPAIRS} actions in a row that it accepts when read as arrays. "
+        "Please report this with the model; method='blackbox' asks the classifier itself."
+    )
+
+
+def judge_until_fresh(
+    fitted: Fitted, world: World, stated: Stated, fresh: Sample | None, level: float, *, drawn: bool = False
+) -> Judged:
+    """Like :func:`judge`, but with a demand that rises until fresh completions agree with ``level`` as well.
+
+    The completions that chose a plan flatter it: of many plans that are about good enough, the one that they happen to
+    favour wins. Fresh completions do not know which plan was chosen. Where they fall short of ``level``, more is asked
+    of the candidates, by as much as is lacking. If nothing more can be asked, the surest plan so far is the answer.
+    """
+    start = time.perf_counter()
+    problem = stated.problem
+    best = found = judge(fitted, world, stated, problem, fresh, drawn=drawn)
+    if fresh is None or not fitted.settings.checks or not stated.asks_completions:
+        return found
+    total = float(problem.weights.sum())
+    for _ in range(MOST_RAISES):
+        if found.solution.choice is None or found.fresh is None:
+            break
+        share = _share(fresh, found.fresh)
+        if best.fresh is None or share > _share(fresh, best.fresh):
+            best = found
+        if share >= level - 1e-9 or problem.required >= total * (1 - 1e-12):
+            break
+        lacking = max(problem.smallest_step, np.floor((level - share) * float(stated.weights.sum())))
+        reached = float(problem.weights[found.accepted].sum())
+        problem = problem.demanding(min(total, max(problem.required, reached) + lacking))
+        found = judge(fitted, world, stated, problem, fresh, drawn=False)
+    return replace(best, solution=replace(best.solution, seconds=time.perf_counter() - start))
+
+
+def judge_path(
+    fitted: Fitted, world: World, stated: Stated, fresh: Sample | None = None, *, drawn: bool = False
+) -> tuple[list[Judged], Status]:
+    """Every point of a row's path that buys more confidence for more cost, and why the path ends.
+
+    Points that the user's own model refuses are repaired.
+    """
+    least = stated.base + (float(stated.weights.min()) if stated.asks_completions else 1.0)
+    found = fitted.settings.solving.path(stated.problem, least)
+    last = found[-1].solution.status
+    end = last if last in (Status.INFEASIBLE, Status.UNKNOWN) else Status.OPTIMAL
+    points = [point for point in found if point.solution.choice is not None]
+    verdicts = judge_choices(fitted, world, stated, [point.solution for point in points], fresh, drawn=drawn)
+    judged = []
+    for point, verdict in zip(points, verdicts, strict=True):
+        problem = stated.problem.demanding(point.weight)
+        if problem.enough(float(problem.weights[verdict.accepted].sum())):
+            judged.append(replace(verdict, demand=point.weight))
+            continue
+        assert point.solution.choice is not None  # noqa: S101  points without one were left out
+        repaired = judge(fitted, world, stated, problem.excluding(point.solution.choice), fresh)
+        if repaired.solution.choice is not None:
+            judged.append(repaired)
+    return _increasing(stated.problem, judged), end
+
+
+def at_level(stated: Stated, judged: Sequence[Judged], level: float) -> Judged | None:
+    """The cheapest point of a path that reaches a level; None if none does."""
+    needed = stated.problem.demanding(demand(stated, level))
+    for point in judged:
+        if needed.enough(float(stated.problem.weights[point.accepted].sum())):
+            return point
+    return None
+
+
+def judge_choices(
+    fitted: Fitted,
+    world: World,
+    stated: Stated,
+    solutions: Sequence[Solution],
+    fresh: Sample | None = None,
+    *,
+    drawn: bool = False,
+) -> list[Judged]:
+    """What the user's own model says about actions, in as few calls as can be.
+
+    Completions are asked about together. Rows with blanks are asked about apart from them, so that a column keeps the
+    type that it has in training data where nothing is blank.
+    """
+    choices = [solution.choice for solution in solutions if solution.choice is not None]
+    if not choices:
+        return []
+    completed: list[FloatArray] = []
+    if stated.asks_completions:
+        completed += [stated.grid.apply(choice, stated.candidates) for choice in choices]
+    if fresh is not None:
+        completed += [stated.grid.apply_to_others(choice, fresh.values) for choice in choices]
+    if drawn:
+        completed.append(stated.candidates)
+    verdicts = accepted_by_all(fitted.oracle, completed)
+    if drawn and verdicts.pop().any():
+        raise MisreadError
+    rows = _rows_with_blanks(fitted, world, stated, choices)
+    found = []
+    for i, solution in enumerate(solutions):
+        parts = [verdicts[i]] if stated.asks_completions else []
+        if stated.asks_row:
+            parts.append(np.array([rows[i]], dtype=bool))
+        others = None if fresh is None else verdicts[i + (len(choices) if stated.asks_completions else 0)]
+        found.append(Judged(solution, np.concatenate(parts), others, rows[i]))
+    return found
+
+
+def _rows_with_blanks(
+    fitted: Fitted, world: World, stated: Stated, choices: Sequence[Choice]
+) -> Sequence[bool] | Sequence[None]:
+    """What the model says to the row as it is submitted after each action; Nones if it takes no blanks."""
+    if not world.answers:
+        return [None] * len(choices)
+    after = [stated.row_after(choice) for choice in choices]
+    if fitted.reads:  # what was taken as known about the row came from the reading
+        verdicts = fitted.oracle.accepts(np.concatenate([stated.row[None, :], *after])).tolist()
+        if verdicts[0] != world.submitted:
+            raise MisreadError
+        return list(verdicts[1:])
+    return list(fitted.oracle.accepts(np.concatenate(after)).tolist())
+
+
+def accepted_by_all(judge: Judge, blocks: Sequence[FloatArray]) -> list[BoolArray]:
+    """For each block of rows, which of them the model accepts: few calls, many rows."""
+    verdicts: list[BoolArray] = []
+    batch: list[FloatArray] = []
+    for i, block in enumerate(blocks):
+        batch.append(block)
+        if sum(part.shape[0] for part in batch) >= MOST_ROWS or i == len(blocks) - 1:
+            together = judge.accepts(np.concatenate(batch))
+            verdicts += np.split(together, np.cumsum([part.shape[0] for part in batch])[:-1])
+            batch = []
+    return verdicts
+
+
+def _share(fresh: Sample, accepted: BoolArray) -> float:
+    return float(fresh.weights[accepted].sum() / fresh.weights.sum())
+
+
+def _increasing(problem: Problem, judged: Sequence[Judged]) -> list[Judged]:
+    """Only the points that buy more confidence for more cost."""
+    kept: list[tuple[Judged, float]] = []
+    for point in judged:
+        weight = float(problem.weights[point.accepted].sum())
+        while kept and (point.solution.cost or 0.0) <= (kept[-1][0].solution.cost or 0.0):
+            kept.pop()
+        if not kept or weight > kept[-1][1]:
+            kept.append((point, weight))
+    return [point for point, _ in kept]
+
+
+def no_point(problem: Problem, end: Status, seconds: float) -> Judged:
+    """A path that does not reach a level."""
+    status = Status.INFEASIBLE if end is not Status.UNKNOWN else Status.UNKNOWN
+    bound = float("inf") if status is Status.INFEASIBLE else 0.0
+    return Judged(Solution(status, None, None, bound, seconds, "path"), np.zeros(problem.n_candidates, dtype=bool))
