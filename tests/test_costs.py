@@ -349,7 +349,7 @@ def test_aliases_and_refusals() -> None:
     assert as_cost(mine) is mine
     assert isinstance(as_cost(lambda f, b, a: 1.0), CustomCost)
     for wrong in ("price", 3, WeightedL1, None):
-        with pytest.raises(ParameterError, match=r"'cost'.*'tlps', 'mps', 'l1', 'l2', 'changes'"):
+        with pytest.raises(ParameterError, match=r"'cost'.*'changes', 'l1', 'l2', 'mps', 'tlps'"):
             as_cost(wrong)  # type: ignore[arg-type]
     with pytest.raises(NotFittedError, match=r"WeightedL1 is not fitted.*fit"):
         WeightedL1().table(0, np.zeros(1), np.zeros((1, 1)))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from armin.bundle.archive import read_archive, read_stored, write_archive, write_stored
-from armin.bundle.kept import slim, what_is_kept
+from armin.bundle.kept import ROLES, what_is_kept
 from armin.bundle.like import describe_types, frame_of_types
 from armin.bundle.manifest import NATIVE, OBJECT, describe, settings_of
 from armin.bundle.model import dump_model, dump_pickle, load_model, load_pickle, unknown_types
@@ -22,6 +22,7 @@ from armin.explainer import ARMIN, ImputationAR, RobustAR
 from armin.explainer.base import Explainer
 from armin.impute import NativeMissing
 from armin.impute.legal import uniform
+from armin.learned import slim
 from armin.letter.own import Templates, check_own, read_own
 from armin.letter.render import try_own
 from armin.schema import Schema
@@ -248,7 +249,7 @@ def _explainer(method: type[Explainer], model: Any, schema: Schema, settings: An
     unknown = sorted(set(settings) - set(method._get_param_names()) | {"classifier", "schema"} & set(settings))
     if unknown:
         raise DataError(f"The bundle has a setting {unknown[0]!r} that this version does not know. Update ARMIN.")
-    for name in ("cost", "sampler", "imputer"):
+    for name in ROLES:
         if settings.get(name) == (OBJECT,):
             settings[name] = learned[f"{name}_"]
         elif settings.get(name) == (NATIVE,):
