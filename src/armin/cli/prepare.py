@@ -11,7 +11,7 @@ import typer
 
 from armin.cli.app import app, told_plainly
 from armin.cli.files import check_columns, read_table, without_label
-from armin.cli.options import Kind, Settings, Training, spread
+from armin.cli.options import Kind, Listing, Settings, Training, spread
 from armin.cli.run import on_terminal
 from armin.cli.source import build_explainer
 from armin.errors import DataError, MissingDependencyError, ParameterError
@@ -45,7 +45,7 @@ def guess_schema(
         typer.echo(Schema.infer(frame.infer_objects()).to_toml(), nl=False)
 
 
-@app.command()
+@app.command(cls=Listing)
 @spread
 def pack(
     training: Training,

@@ -13,7 +13,7 @@ from armin.costs.distribution import Distribution
 __all__ = ["WeightedL1", "WeightedL2"]
 
 
-class WeightedL1(BaseCost, alias="l1", summary="sum of the changes, each over its median absolute deviation"):
+class WeightedL1(BaseCost, alias="l1", summary="sum of changes in units of their spread"):
     """The sum of ``|a| / MAD``; a zero MAD falls back to the standard deviation, for every kind of feature."""
 
     def _move(self, known: Distribution, before: FloatArray, after: FloatArray) -> FloatArray:
@@ -23,7 +23,7 @@ class WeightedL1(BaseCost, alias="l1", summary="sum of the changes, each over it
         return np.abs(after - before) / known.spread
 
 
-class WeightedL2(WeightedL1, alias="l2", summary="square root of the sum of the squares of what l1 adds"):
+class WeightedL2(WeightedL1, alias="l2", summary="root of the sum of squares of what l1 adds"):
     """The square root of the sum of ``(a / MAD)**2``, with the weights of :class:`WeightedL1`."""
 
     def entry(self, costs: FloatArray) -> FloatArray:

@@ -23,8 +23,7 @@ _NUMBERS = ("normal", "matching")
 class ChainedEquations(
     InTurn,
     alias="chained",
-    summary="each blank given all the rest, in turn: predictive mean matching for numbers, multinomial logistic for "
-    "categories",
+    summary="each blank given the rest, by regressions",
     compared=True,
 ):
     """Multivariate imputation by chained equations, with every value drawn and none averaged.

@@ -17,7 +17,7 @@ __all__ = ["GaussianCopula"]
 class GaussianCopula(
     BaseSampler,
     alias="copula",
-    summary="all blanks at once, from a joint normal distribution behind the ranks",
+    summary="all blanks at once, by a joint normal distribution behind the ranks",
     compared=True,
 ):
     """Normal scores of every feature, jointly normal; the blanks given the rest are drawn in closed form.

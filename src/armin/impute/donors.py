@@ -14,7 +14,7 @@ __all__ = ["NearestDonors"]
 
 
 class NearestDonors(
-    BaseSampler, alias="donors", summary="copies the blanks jointly from similar training rows", compared=True
+    BaseSampler, alias="donors", summary="all blanks at once, copied from similar training rows", compared=True
 ):
     """All blanks of a row are copied together from one of the training rows that resemble it most (hot deck).
 

@@ -17,7 +17,7 @@ __all__ = ["ForestDonors"]
 class ForestDonors(
     InTurn,
     alias="forest",
-    summary="each blank given all the rest, in turn: copied from a training row in the same leaf of a random tree",
+    summary="each blank given the rest, by random trees",
     compared=True,
 ):
     """Each blank is copied from a training row that shares its leaf in a random tree.

@@ -27,7 +27,7 @@ _STEPS = 500
 class Mixture(
     BaseSampler,
     alias="mixture",
-    summary="each completion by one of chained, forest and donors, weighted by what held-out rows say",
+    summary="chained, forest and donors, weighted by what held-out rows say",
 ):
     """Each completion is drawn by one of several samplers, picked by its weight.
 
