@@ -57,7 +57,7 @@ class Registry(Generic[Kind]):
         if old is not None and (old.__module__, old.__qualname__) != (cls.__module__, cls.__qualname__):
             raise ParameterError(
                 f"The name {alias!r} of a {self.what} is taken by {old.__module__}.{old.__qualname__}. "
-                f"Give {cls.__qualname__} another alias."
+                f"Give {cls.__name__} another alias."
             )
         self.known[alias] = cls
 
