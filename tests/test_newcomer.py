@@ -45,6 +45,8 @@ from armin.schema import RULES, Feature, Rule
 
 from worlds import World, make_world
 
+pytest.importorskip("skops")
+
 PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 FILE = re.compile(r"^`src/armin/(?P<path>[\w/]+\.py)`[^\n]*:\n\n```python\n(?P<code>.*?)```", re.DOTALL | re.MULTILINE)
 FILES = {match["path"]: match["code"] for match in FILE.finditer(PAGE.read_text(encoding="utf-8"))}
@@ -101,6 +103,12 @@ def explainer_of(world: World, **settings: Any) -> ARMIN:
     return ARMIN(world.classifier, world.schema, desired="yes", n_samples=20, n_fresh=50, **settings).fit(world.X)
 
 
+def advice(explainer: Any, world: World) -> tuple[Any, ...]:
+    """The plan, without how long it took."""
+    plan = explainer.explain(world.row)
+    return plan.outcome, plan.cost, [change.short for change in plan.changes]
+
+
 def shown_help(command: str) -> str:
     """The help of a command in one line, without the lines around it."""
     done = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"})
@@ -145,7 +153,7 @@ file = save_bundle(Path(sys.argv[1]) / "b.armin", explainer)  # ARMIN's own clas
 assert inspect_bundle(file)["trust"] == []
 assert any("the last 20 training rows" in sentence for sentence in inspect_bundle(file)["kept"])
 loaded = load_bundle(file).explainer.explain(loans.applicant)
-assert (loaded.cost, str(loaded)[:200]) == (plan.cost, str(plan)[:200])
+assert (loaded.cost, [c.short for c in loaded.changes]) == (plan.cost, [c.short for c in plan.changes])
 
 schema = Schema.infer(pd.DataFrame({"paid": range(50), "owed": range(50)}))
 text = schema.to_toml() + '\\n[[rules]]\\nrule = "within"\\none = "paid"\\nother = "owed"\\nmost = 5\\n'
@@ -179,7 +187,7 @@ def test_a_sampler(define: Define, world: World, tmp_path: Path) -> None:
     drawn = explainer.sampler_.sample(world.schema.encode(world.row)[0], 200, np.random.default_rng(0)).values
     blank = np.isnan(world.schema.encode(world.row)[0])
     np.testing.assert_array_equal(np.unique(drawn[:, blank], axis=0), np.unique(codes[-20:][:, blank], axis=0))
-    assert str(explainer.explain(world.row)) == str(explainer_of(world, sampler=LatestRows()).explain(world.row))
+    assert advice(explainer, world) == advice(explainer_of(world, sampler=LatestRows()), world)
     with pytest.raises(ParameterError, match="'forest', 'latest', 'marginal'"):
         as_sampler("newest")
     compared = compare_samplers(explainer, world.X, world.row, ("latest", "marginal"))
@@ -198,7 +206,7 @@ def test_a_sampler_of_ones_own_needs_trust_in_a_bundle(define: Define, world: Wo
     assert said in inspect_bundle(file)["kept"]
     with pytest.raises(ModelError, match=r"pickle.*trust=True"):
         load_bundle(file)
-    assert str(load_bundle(file, trust=True).explainer.explain(world.row)) == str(explainer.explain(world.row))
+    assert advice(load_bundle(file, trust=True).explainer, world) == advice(explainer, world)
 
 
 def test_a_class_that_no_module_holds_is_refused_by_name(world: World, tmp_path: Path) -> None:
@@ -206,7 +214,7 @@ def test_a_class_that_no_module_holds_is_refused_by_name(world: World, tmp_path:
         pass
 
     explainer = explainer_of(world, sampler="local")
-    assert explainer.explain(world.row).outcome == explainer_of(world, sampler="marginal").explain(world.row).outcome
+    assert advice(explainer, world) == advice(explainer_of(world, sampler="marginal"), world)
     for trust in (False, True):
         with pytest.raises(ModelError, match="Local"):
             save_bundle(tmp_path / "b.armin", explainer, trust=trust)
