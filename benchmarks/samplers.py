@@ -39,9 +39,9 @@ from armin.datasets import (
     make_loans,
 )
 from armin.errors import ArminError
+from armin.impute import SAMPLERS, as_sampler
 from armin.impute.assess import LEVELS, Assessment, assess
 from armin.impute.base import Draws
-from armin.impute.choose import _SAMPLERS, as_sampler
 from armin.impute.legal import nearest_legal
 
 LOADERS: dict[str, Callable[[], Any]] = {
@@ -143,7 +143,7 @@ def run(name: str, args: argparse.Namespace) -> list[Record]:
     schema = data.schema.widened(data.X)
     train, test = split(data.X, schema, args.fit_rows, args.seed)
     other = StackedIterativeImputer()
-    ways = {n: as_sampler(n) for n in (default_sampler(), *_SAMPLERS)} | {OTHER: other}
+    ways = {n: as_sampler(n) for n in (default_sampler(), *SAMPLERS.all())} | {OTHER: other}
     found: dict[str, tuple[Assessment, dict[str, Any], float]] = {}
     for way, sampler in ways.items():
         start = time.perf_counter()

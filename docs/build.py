@@ -176,7 +176,7 @@ numbers, `prepare=` gives the function from its rows to the model's inputs.
 def models_page() -> str:
     """The page on models."""
     rows = ["| library | class | read as | what |", "|---|---|---|---|"]
-    for library, name, kind in supported_models():
+    for library, name, kind in sorted(supported_models(), key=lambda row: list(NOTES).index(row[1])):
         rows.append(f"| {LIBRARIES[library]} | `{name}` | {KINDS[kind]} | {NOTES[name]} |")
     names = ", ".join(f"`{name}`" for name in traceable_transformers())
     return PAGE.format(models="\n".join(rows), transformers=names)

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import struct
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -35,11 +36,21 @@ from armin import ARMIN, ImputationAR, RobustAR, Schema
 from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.bundle.archive import PARTS, write_stored
 from armin.bundle.like import describe_types, frame_of_types
-from armin.bundle.plain import KNOWN
+from armin.bundle.plain import KNOWN, Reader, Writer
 from armin.costs import TableCost, TotalLogPercentileShift
 from armin.datasets import make_loans
 from armin.errors import ArminError, DataError, ModelError, ParameterError
-from armin.impute import ChainedEquations, ForestDonors, GaussianCopula, Marginal, Mixture, NativeMissing, NearestDonors
+from armin.impute import (
+    ChainedEquations,
+    ForestDonors,
+    GaussianCopula,
+    Marginal,
+    MICEImputer,
+    Mixture,
+    NativeMissing,
+    NearestDonors,
+)
+from armin.registry import import_all
 
 from worlds import MODELS, World, make_world
 
@@ -305,6 +316,48 @@ def test_no_more_training_rows_than_it_says(tmp_path: Path) -> None:
     assert len(np.unique(explainer.sampler_.marginal_.observed_[1])) > 100  # the explainer at hand keeps its own
 
 
+def test_slim_leaves_out_what_is_not_looked_at_and_answers_the_same(world: World) -> None:
+    codes, row = world.schema.encode(world.X), world.schema.encode(world.row)[0]
+    chained, forest = ChainedEquations().fit(codes, world.schema), ForestDonors(trees=2).fit(codes, world.schema)
+    mixture, mice = Mixture([chained, forest], [1, 1]).fit(codes, world.schema), MICEImputer().fit(codes, world.schema)
+    thin = [chained.slim(), forest.slim(), *mixture.slim().members_, mice.slim().chain_]
+    assert all(len(np.unique(values)) == 1 for one in thin for values in one.marginal_.observed_)
+    assert not hasattr(mice.slim().chain_, "start_")
+    for sampler in (chained, forest, mixture):
+        before, after = (one.sample(row, 30, np.random.default_rng(0)).values for one in (sampler, sampler.slim()))
+        np.testing.assert_array_equal(before, after)
+    np.testing.assert_array_equal(mice.impute(row), mice.slim().impute(row))
+    whole = [chained, forest, *mixture.members_, mice.chain_]
+    assert all(len(np.unique(one.marginal_.observed_[1])) > 10 for one in whole)  # those at hand keep theirs
+    assert hasattr(mice.chain_, "start_")
+
+
+def test_each_says_what_it_keeps(world: World) -> None:
+    codes = world.schema.encode(world.X)
+    codes[:, 4] = 1.0  # a column without variation has no regression
+    chained, normal = ChainedEquations(), ChainedEquations(numbers="normal")
+    said = {str(one): " ".join(one.fit(codes, world.schema).kept()) for one in (chained, normal)}
+    assert "all training values of level." in said[str(chained)]
+    assert "the training values of amount, rate, as donors." in said[str(chained)]
+    assert "as donors" not in said[str(normal)]
+    mixture = Mixture([NearestDonors(), Marginal()], [1, 1]).fit(codes, world.schema)
+    assert [one.partition(",")[0] for one in mixture.kept()] == ["NearestDonors", "Marginal"]
+    table = TableCost({"city": {"Lima": 0.5}}, "l2").fit(codes, world.schema)
+    assert [one.partition(",")[0] for one in table.kept()] == ["TableCost", "WeightedL2"]
+    marginal = Marginal().fit(codes, world.schema)
+    assert "sorted, not linked" in marginal.kept()[0]
+    marginal.observed_ = tuple(codes.T)
+    assert "whole rows can be put together again" in marginal.kept()[0]
+
+
+def test_a_class_may_say_itself_what_is_stored_of_it(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
+    monkeypatch.setattr(Marginal, "stored", lambda self: {"observed_": self.observed_})
+    monkeypatch.setattr(Marginal, "restored", classmethod(lambda cls, state: (cls, sorted(state))))
+    writer = Writer(world.schema)
+    text = writer.json(Marginal().fit(world.schema.encode(world.X), world.schema))
+    assert Reader(world.schema, writer.arrays).read(text) == (Marginal, ["observed_"])
+
+
 def test_people_and_title(fitted: ARMIN, world: World, tmp_path: Path) -> None:
     people = [
         {"name": "Ada", "story": "Says little.", "row": world.row},
@@ -485,12 +538,20 @@ def test_what_is_not_an_explainer_is_refused(world: World, tmp_path: Path) -> No
 
 
 def test_every_own_cost_sampler_and_imputer_can_be_stored() -> None:
-    without = {"CustomCost", "FromCallable", "NativeMissing"}  # functions, and a marker
     for module in (armin.costs, armin.impute):
         for name in module.__all__:
             kind = getattr(module, name)
-            if isinstance(kind, type) and issubclass(kind, BaseEstimator) and name not in without:
+            if isinstance(kind, type) and issubclass(kind, BaseEstimator) and name != "NativeMissing":  # a marker
                 assert KNOWN[name] is kind
+
+
+def test_no_two_classes_are_stored_under_one_name() -> None:
+    """The name is all that a bundle says about a class."""
+    names = [name for package in ("armin.costs", "armin.impute", "armin.promise") for name in import_all(package)]
+    own = [one for name in names for one in vars(sys.modules[name]).values() if getattr(one, "__module__", "") == name]
+    homes = {one.__name__: one for one in own if isinstance(one, type)}
+    assert len(homes) == sum(isinstance(one, type) for one in own)
+    assert all(kind.__module__.startswith("armin.") for kind in KNOWN.values())
 
 
 # hostile and damaged files

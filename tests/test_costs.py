@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from sklearn.base import clone
 
 from armin.actions import build_grid
 from armin.costs import (
+    COSTS,
     Cost,
     CustomCost,
     Distribution,
@@ -349,7 +352,7 @@ def test_aliases_and_refusals() -> None:
     assert as_cost(mine) is mine
     assert isinstance(as_cost(lambda f, b, a: 1.0), CustomCost)
     for wrong in ("price", 3, WeightedL1, None):
-        with pytest.raises(ParameterError, match=r"'cost'.*'tlps', 'mps', 'l1', 'l2', 'changes'"):
+        with pytest.raises(ParameterError, match=r"'cost'.*'changes', 'l1', 'l2', 'mps', 'tlps'"):
             as_cost(wrong)  # type: ignore[arg-type]
     with pytest.raises(NotFittedError, match=r"WeightedL1 is not fitted.*fit"):
         WeightedL1().table(0, np.zeros(1), np.zeros((1, 1)))
@@ -403,3 +406,11 @@ def test_the_cost_of_an_action_is_the_weighted_mean_over_the_candidates(cost: An
         assert case.cost_of(choice) == pytest.approx(expected)
         np.testing.assert_allclose(case.cost_per_candidate(choice), each)
     assert case.cost_of((0,) * len(case.grid.moves)) == 0
+
+
+def test_the_page_lists_every_cost_as_it_describes_itself() -> None:
+    page = (Path(__file__).resolve().parents[1] / "docs" / "actions.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r'^\| `"(\w+)"`[^|]*\| (.*) \|$', page, re.MULTILINE))
+    assert sorted(rows) == list(COSTS.all())
+    for alias, cls in COSTS.all().items():
+        assert rows[alias].startswith(f"`{cls.__name__}` | {cls.summary}")

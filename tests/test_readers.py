@@ -810,8 +810,7 @@ def always(estimator: Any, target: Any) -> LinearModel:
 def test_readers_can_be_registered_by_class_and_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     from armin.models import read
 
-    monkeypatch.setattr(read, "_BY_NAME", dict(read._BY_NAME))
-    monkeypatch.setattr(read, "_KINDS", dict(read._KINDS))
+    monkeypatch.setattr(read, "_ENTRIES", dict(read._ENTRIES))
     X, y = data("binary")
     estimator = Always().fit(X, y)
     with pytest.raises(ModelError, match="register_reader"):

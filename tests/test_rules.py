@@ -16,7 +16,7 @@ from armin.actions import build_grid
 from armin.errors import AuditError, SchemaError
 from armin.problem.rules import apply_rules
 from armin.recourse.audit import check_action
-from armin.schema import AtLeast, AtMostOne, Condition, Feature, Forbid, IfThen, Together
+from armin.schema import AtLeast, AtMostOne, Condition, Feature, Forbid, IfThen, Rule, Together
 
 from worlds import make_world
 
@@ -96,6 +96,25 @@ def test_the_problem_allows_exactly_what_the_rules_allow(seed, which):
     assert kept == wanted
 
 
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(seed=st.integers(0, 10**6))
+def test_a_rules_own_table_is_what_asking_about_every_pair_says(seed):
+    """On observed values every option but the first is a change, so that both must say the same of every rule."""
+    rng = np.random.default_rng(seed)
+    candidates = np.floor(rng.uniform(size=(1, 5)) * [f.high_code + 1 for f in SCHEMA])
+    moves = {m.position: m for m in build_grid(SCHEMA, candidates[0], candidates, max_options=6).moves}
+    compared = 0
+    for rule in itertools.chain.from_iterable(each.pairs() for each in RULES):
+        where = [SCHEMA.position(name) for name in rule.features]
+        first, second = moves[where[0]], moves[where[-1]]
+        if first is not second:
+            for one, other in ((first, second), (second, first)):
+                table = rule.table(SCHEMA, one, other, candidates)
+                np.testing.assert_array_equal(table, Rule.table(rule, SCHEMA, one, other, candidates))
+                compared += table.size
+    assert compared > 0
+
+
 @pytest.mark.parametrize("rule", RULES, ids=ENGLISH)
 def test_the_last_check_knows_every_rule(rule):
     schema = SCHEMA.with_rules(rule)
@@ -170,7 +189,7 @@ def test_refusals(rule, message):
 
 def test_unknown_rules_in_a_file():
     text = SCHEMA.to_toml() + '\n[[rules]]\nrule = "never"\n'
-    with pytest.raises(SchemaError, match="at_least, if_then"):
+    with pytest.raises(SchemaError, match="at_least, at_most_one, forbid, if_then, together"):
         Schema.from_toml(text)
     with pytest.raises(SchemaError, match="wrong or missing keys"):
         Schema.from_toml(SCHEMA.to_toml() + '\n[[rules]]\nrule = "at_least"\nlarger = "total"\n')

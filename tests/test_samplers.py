@@ -8,6 +8,8 @@ latent normal) may miss the theory by a stated amount on top.
 from __future__ import annotations
 
 import pickle
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from sklearn.base import clone
 
 from armin.errors import ParameterError
 from armin.impute import (
+    SAMPLERS,
     ChainedEquations,
     ForestDonors,
     GaussianCopula,
@@ -27,12 +30,13 @@ from armin.impute import (
     Sampler,
     Uniform,
     as_sampler,
+    compared_samplers,
 )
 from armin.impute.conditional import Matching, Normal
 from armin.schema import Feature, Schema
+from blanks import KINDS, assert_legal, assert_observed_kept, make_feature, problems, random_codes
 
 Z = 3.9
-KINDS = ("continuous", "integer", "binary", "categorical", "ordinal")
 SMALL: dict[str, Any] = {
     "uniform": Uniform(),
     "marginal": Marginal(),
@@ -46,39 +50,6 @@ SMALL: dict[str, Any] = {
 }
 
 
-def feature(i: int, kind: str, rng: np.random.Generator) -> Feature:
-    if kind in ("continuous", "integer"):
-        low = float(rng.integers(-50, 50))
-        return Feature(f"f{i}", kind, lower=low, upper=low + float(rng.choice([1.0, 7.0, 5000.0])))
-    size = 2 if kind == "binary" else int(rng.integers(2, 6))
-    return Feature(f"f{i}", kind, categories=tuple(f"c{j}" for j in range(size)))
-
-
-def random_codes(schema: Schema, n: int, rng: np.random.Generator) -> np.ndarray:
-    columns = [f.low_code + (f.high_code - f.low_code) * rng.random(n) for f in schema]
-    return np.stack(
-        [c if f.kind == "continuous" else np.round(c) for f, c in zip(schema, columns, strict=True)], axis=1
-    )
-
-
-@st.composite
-def problems(draw: st.DrawFn) -> tuple[Schema, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=5))
-    schema = Schema(tuple(feature(i, kind, rng) for i, kind in enumerate(kinds)))
-    X = random_codes(schema, draw(st.integers(1, 15)), rng)
-    X[rng.random(X.shape) < draw(st.sampled_from([0.0, 0.3, 0.8]))] = np.nan
-    for d in range(len(schema)):
-        fate = draw(st.sampled_from(["varied", "varied", "constant", "empty"]))
-        if fate == "constant":
-            X[:, d] = random_codes(schema, 1, rng)[0, d]
-        elif fate == "empty":
-            X[:, d] = np.nan
-    row = random_codes(schema, 1, rng)[0]
-    row[rng.random(len(schema)) < draw(st.sampled_from([0.0, 0.5, 1.0]))] = np.nan
-    return schema, X, row
-
-
 @pytest.mark.parametrize("name", SMALL)
 @settings(deadline=None, max_examples=25)
 @given(problem=problems(), n=st.integers(1, 20), seed=st.integers(0, 1000))
@@ -86,21 +57,16 @@ def test_law_observed_values_are_kept_and_the_rest_is_legal(name: str, problem: 
     schema, X, row = problem
     sampler = clone(SMALL[name]).fit(X, schema)
     values = sampler.sample(row, n, np.random.default_rng(seed)).values
-    known = ~np.isnan(row)
     assert values.shape == (n, len(schema))
-    assert (values[:, known] == row[known]).all()
-    assert not np.isnan(values).any()
-    for d, f in enumerate(schema):
-        assert (values[:, d] >= f.low_code).all()
-        assert (values[:, d] <= f.high_code).all()
-        assert f.kind == "continuous" or (values[:, d] == np.round(values[:, d])).all()
+    assert_observed_kept(row, values)
+    assert_legal(schema, values)
     again = clone(SMALL[name]).fit(X, schema).sample(row, n, np.random.default_rng(seed)).values
     assert np.array_equal(values, again)
 
 
 def mixed(n: int, seed: int) -> tuple[Schema, np.ndarray]:
     rng = np.random.default_rng(seed)
-    schema = Schema(tuple(feature(i, kind, rng) for i, kind in enumerate(KINDS)))
+    schema = Schema(tuple(make_feature(i, kind, rng) for i, kind in enumerate(KINDS)))
     X = random_codes(schema, n, rng)
     X[rng.random(X.shape) < 0.1] = np.nan
     return schema, X
@@ -320,3 +286,16 @@ def test_names() -> None:
     assert isinstance(as_sampler("copula"), GaussianCopula)
     assert isinstance(as_sampler("mixture"), Mixture)
     assert all(isinstance(sampler, Sampler) for sampler in SMALL.values())
+
+
+def test_the_page_lists_every_sampler_as_it_describes_itself() -> None:
+    page = (Path(__file__).resolve().parents[1] / "docs" / "samplers.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r'^\| `"(\w+)"`[^|]*\| (`\w+` \| .*) \|$', page, re.MULTILINE))
+    assert list(rows) == list(SAMPLERS.all())
+    for alias, cls in SAMPLERS.all().items():
+        assert rows[alias].startswith(f"`{cls.__name__}` | {cls.summary}")
+
+
+def test_what_is_compared_by_default_is_not_a_matter_of_order() -> None:
+    assert compared_samplers() == tuple(sorted(compared_samplers()))
+    assert set(compared_samplers()) == set(SAMPLERS.all()) - {"mixture", "uniform"}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from armin.bundle.archive import FORMAT
+from armin.bundle.kept import ROLES
 from armin.errors import ModelError
 from armin.explainer.estimator import Explainer
 from armin.impute import NativeMissing
@@ -30,7 +31,7 @@ def describe(explainer: Explainer, title: str | None, created: datetime | None) 
         "created": _moment(created),
         "title": " ".join((title or "").split()) or "Recourse",
         "method": type(explainer).__name__,
-        "desired": [_shown(label) for label in explainer.oracle_.target.labels],
+        "desired": [_shown(label) for label in explainer.fitted_.labels],
         "model": _names(explainer.classifier),
         "features": explainer.schema.names,
         "settings": {name: _shown(value) for name, value in settings_of(explainer).items() if name != "desired"},
@@ -44,7 +45,7 @@ def settings_of(explainer: Explainer) -> dict[str, Any]:
     wanted = settings["desired"]
     labels = wanted.tolist() if isinstance(wanted, np.ndarray) else wanted
     settings["desired"] = [_label(one) for one in labels] if _several(labels) else _label(labels)
-    for name in ("cost", "sampler", "imputer"):
+    for name in ROLES:
         if isinstance(settings.get(name), NativeMissing):
             settings[name] = (NATIVE,)
         elif name in settings and not isinstance(settings[name], str):

@@ -10,33 +10,30 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import is_dataclass
-from importlib import import_module
-from pkgutil import iter_modules
+from sys import modules
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from armin import costs, impute
 from armin.errors import DataError, ModelError, ParameterError
-from armin.promise import calibration
+from armin.learned import Learned
+from armin.registry import import_all
 from armin.schema import Feature, Schema
 
 __all__ = ["KNOWN", "Reader", "Writer"]
 
-_FUNCTIONS = (costs.CustomCost, impute.FromCallable)
+_HOMES = ("armin.costs", "armin.impute", "armin.promise")
 
 
 def _data_classes() -> dict[str, type]:
-    """The classes that hold what is learned: costs, samplers, imputers, and what they are made of.
+    """The classes that hold what is learned: costs, samplers, imputers, promises, and what they are made of.
 
     Such an object is made without calling anything, and then gets its attributes, which are data again.
     """
-    inside = [import_module(f"armin.impute.{one.name}") for one in iter_modules(impute.__path__)]
-    homes = {home.__name__: home for home in (costs, calibration, *inside)}
-    found = [thing for home in homes.values() for thing in vars(home).values() if isinstance(thing, type)]
-    data = [one for one in found if one.__module__ in homes and (is_dataclass(one) or issubclass(one, BaseEstimator))]
-    return {one.__name__: one for one in data if one not in _FUNCTIONS and not one.__name__.startswith("_")}
+    homes = [name for package in _HOMES for name in import_all(package)]
+    found = [(name, thing) for name in homes for thing in vars(modules[name]).values() if isinstance(thing, type)]
+    data = [one for home, one in found if one.__module__ == home and (is_dataclass(one) or issubclass(one, Learned))]
+    return {one.__name__: one for one in data if not one.__name__.startswith("_")}
 
 
 KNOWN = _data_classes()
@@ -95,7 +92,8 @@ class Writer:
         if isinstance(thing, Feature) and thing in self.schema.features:
             return [("feature", thing.name)]
         if KNOWN.get(type(thing).__name__) is type(thing):
-            return [(type(thing).__name__, [[key, self._write(value)] for key, value in vars(thing).items()])]
+            state = thing.stored() if isinstance(thing, Learned) else vars(thing)
+            return [(type(thing).__name__, [[key, self._write(value)] for key, value in state.items()])]
         return []
 
     def _array(self, array: np.ndarray[Any, Any]) -> str:
@@ -109,8 +107,6 @@ class Writer:
 
 
 def _unknown(thing: Any) -> Exception:
-    if isinstance(thing, _FUNCTIONS):
-        thing = thing.function
     if callable(thing) and not isinstance(thing, type):
         name = getattr(thing, "__qualname__", type(thing).__name__)
         return ParameterError(
@@ -172,8 +168,11 @@ class Reader:
         pairs = [(self._read(key, depth + 1), self._read(one, depth + 1)) for key, one in self._pairs(kind, value)]
         if kind == "dict":
             return dict(pairs)
-        made: Any = object.__new__(KNOWN[kind])
-        made.__dict__.update({str(key): one for key, one in pairs})
+        cls, state = KNOWN[kind], {str(key): one for key, one in pairs}
+        if issubclass(cls, Learned):
+            return cls.restored(state)
+        made: Any = object.__new__(cls)
+        made.__dict__.update(state)
         return made
 
     def _simple(self, kind: str) -> Callable[[Any], Any] | None:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from armin.bundle.archive import read_archive, read_stored, write_archive, write_stored
-from armin.bundle.kept import slim, what_is_kept
+from armin.bundle.kept import ROLES, what_is_kept
 from armin.bundle.like import describe_types, frame_of_types
 from armin.bundle.manifest import NATIVE, OBJECT, describe, settings_of
 from armin.bundle.model import dump_model, dump_pickle, load_model, load_pickle, unknown_types
@@ -22,15 +23,18 @@ from armin.explainer import ARMIN, ImputationAR, RobustAR
 from armin.explainer.estimator import Explainer
 from armin.impute import NativeMissing
 from armin.impute.legal import uniform
+from armin.learned import slim
 from armin.letter.own import Templates, check_own, read_own
 from armin.letter.render import try_own
+from armin.models.encoding import Oracle
+from armin.prefit import Prefit
 from armin.schema import Schema
 
 __all__ = ["Bundle", "inspect_bundle", "load_bundle", "save_bundle"]
 
 METHODS: dict[str, type[Explainer]] = {"ARMIN": ARMIN, "RobustAR": RobustAR, "ImputationAR": ImputationAR}
-BOUND = ("decision_", "oracle_", "read_", "n_features_in_", "feature_names_in_")
-"""What an explainer makes from its classifier, and needs not be stored."""
+LEARNED = ("cost_", "sampler_", "imputer_", "people_", "others_", "calibrations_", "held_out_")
+"""What an explainer has learned, by the names under which it is stored."""
 
 PROBES = 64
 
@@ -107,17 +111,16 @@ def save_bundle(
     """
     if METHODS.get(type(explainer).__name__) is not type(explainer):
         raise ParameterError(f"A bundle holds ARMIN, RobustAR or ImputationAR. Got {type(explainer).__name__} instead.")
-    explainer._check_fitted()
+    learned = _learned_by(explainer)
     chosen = [_person(explainer, i, person) for i, person in enumerate(people or (), start=1)]
-    parts, needs = _parts(explainer, trust=trust)
+    parts, needs = _parts(explainer, learned, trust=trust)
     if chosen:
         parts["people.json"] = Writer(explainer.schema).json(chosen).encode()
     files = {} if letter is None else try_own(letter if isinstance(letter, Mapping) else read_own(letter))
     if files:
         parts["letter.json"] = json.dumps(files, ensure_ascii=False, sort_keys=True).encode()
     manifest = describe(explainer, title, created) | {
-        "kept": what_is_kept(_fitted(explainer))
-        + (["Prepared applicants, complete with their values."] if chosen else []),
+        "kept": what_is_kept(learned) + (["Prepared applicants, complete with their values."] if chosen else []),
         "people": len(chosen),
         "letter": sorted(files),
         "trust": needs,
@@ -149,8 +152,8 @@ def load_bundle(path: str | Path, *, trust: bool = False) -> Bundle:
         reader = Reader(schema, read_stored(parts["learned.npz"], "learned.npz") if "learned.npz" in parts else {})
         learned = _learned(parts, reader, trust=trust)
         model = _model(parts, trust=trust)
-        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned)
-        explainer._bind(frame_of_types(reader.read(parts["like.json"])))
+        like = frame_of_types(reader.read(parts["like.json"]))
+        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned, like)
         people = reader.read(parts["people.json"]) if "people.json" in parts else []
         chosen = tuple(_person(explainer, i, person) for i, person in enumerate(people, start=1))
         letter = _letter(parts)
@@ -184,18 +187,18 @@ def inspect_bundle(path: str | Path) -> dict[str, Any]:
     return manifest | {"trust": needs, "letter": sorted(_letter(parts)), "bytes": Path(path).stat().st_size}
 
 
-def _parts(explainer: Explainer, *, trust: bool) -> tuple[dict[str, bytes], list[str]]:
+def _parts(explainer: Explainer, known: dict[str, Any], *, trust: bool) -> tuple[dict[str, bytes], list[str]]:
     """The parts, and what in them needs trust."""
     writer = Writer(explainer.schema)
     parts = {
         "schema.toml": explainer.schema.to_toml().encode(),
         "settings.json": writer.json(settings_of(explainer)).encode(),
-        "like.json": writer.json(describe_types(explainer.decision_.like)).encode(),
+        "like.json": writer.json(describe_types(explainer.fitted_.like)).encode(),
     }
     if Schema.from_toml(parts["schema.toml"].decode()) != explainer.schema:
         raise ModelError("The schema does not survive being written as TOML. Are its categories texts and numbers?")
     needs: list[str] = []
-    learned = {name: slim(value) for name, value in _fitted(explainer).items()}
+    learned = {name: slim(value) for name, value in known.items()}
     try:
         parts["learned.json"] = writer.json(learned).encode()
         parts["learned.npz"] = write_stored(writer.arrays)
@@ -223,16 +226,22 @@ def _parts(explainer: Explainer, *, trust: bool) -> tuple[dict[str, bytes], list
     return parts, needs
 
 
-def _fitted(explainer: Explainer) -> dict[str, Any]:
-    """What an explainer has learned, by attribute."""
-    return {name: value for name, value in vars(explainer).items() if name.endswith("_") and name not in BOUND}
+def _learned_by(explainer: Explainer) -> dict[str, Any]:
+    """What an explainer has learned, by name."""
+    fitted = explainer.current
+    found = {"cost_": fitted.cost, "sampler_": fitted.sampler, "imputer_": fitted.imputer}
+    found |= {name: getattr(explainer, name) for name in LEARNED if hasattr(explainer, name)}
+    return {
+        name: value.fitted if isinstance(value, Prefit) else value for name, value in found.items() if value is not None
+    }
 
 
 def _check_same(explainer: Explainer, model: Any) -> None:
     """Refuse a stored model that decides other than the one at hand."""
     rng = np.random.default_rng(0)
     codes = np.column_stack([uniform(feature, PROBES, rng) for feature in explainer.schema])
-    table = explainer.decision_.table(codes)
+    oracle = Oracle(explainer.classifier, explainer.schema, explainer.fitted_.like, explainer.desired)
+    table = oracle.table(codes)
     name = "predict_proba" if hasattr(explainer.classifier, "predict_proba") else "predict"
     before, after = (np.asarray(getattr(one, name)(table)) for one in (explainer.classifier, model))
     if not np.array_equal(before, after):
@@ -242,19 +251,22 @@ def _check_same(explainer: Explainer, model: Any) -> None:
         )
 
 
-def _explainer(method: type[Explainer], model: Any, schema: Schema, settings: Any, learned: Any) -> Explainer:
+def _explainer(
+    method: type[Explainer], model: Any, schema: Schema, settings: Any, learned: Any, like: pd.DataFrame | None
+) -> Explainer:
     if not isinstance(settings, dict) or not isinstance(learned, dict) or {"cost_", "sampler_"} - set(learned):
         raise DataError("The bundle lacks its settings, its cost or its sampler. Get it again from its source.")
     unknown = sorted(set(settings) - set(method._get_param_names()) | {"classifier", "schema"} & set(settings))
     if unknown:
         raise DataError(f"The bundle has a setting {unknown[0]!r} that this version does not know. Update ARMIN.")
-    for name in ("cost", "sampler", "imputer"):
+    for name in ROLES:
         if settings.get(name) == (OBJECT,):
             settings[name] = learned[f"{name}_"]
         elif settings.get(name) == (NATIVE,):
             settings[name] = NativeMissing(judge=learned[f"{name}_"])
     explainer = method(model, schema, **settings)
-    explainer._check_parameters()
+    cost, sampler, imputer = (learned.pop(name, None) for name in ("cost_", "sampler_", "imputer_"))
+    explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer)
     explainer.__dict__.update(learned)
     return explainer
 
@@ -263,7 +275,7 @@ def _learned(parts: dict[str, bytes], reader: Reader, *, trust: bool) -> Any:
     if "learned.pickle" in parts:
         return load_pickle(parts["learned.pickle"], "What the explainer has learned", trust=trust)
     found = reader.read(parts.get("learned.json", b"null"))
-    if isinstance(found, dict) and any(not str(k).endswith("_") or k in BOUND or str(k).startswith("_") for k in found):
+    if isinstance(found, dict) and set(found) - set(LEARNED):
         raise DataError("The bundle has learned something that an explainer does not have. Get it from its source.")
     return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armin.cli.app import EXIT_CODES, app, told_plainly
-from armin.cli.options import Answers, People, Settings, Source, spread
+from armin.cli.options import Answers, Listing, People, Settings, Source, spread
 from armin.cli.run import ask_path, ask_plan, ask_question, run
 from armin.cli.source import open_explainer, open_source, read_people, write_text
 from armin.errors import MissingDependencyError, ParameterError
@@ -30,7 +30,7 @@ class Paper(StrEnum):
     PDF = "pdf"
 
 
-@app.command(epilog=EXIT_CODES)
+@app.command(cls=Listing, epilog=EXIT_CODES)
 @spread
 def explain(people: People, source: Source, settings: Settings, answers: Answers) -> None:
     """Say what each person in ROWS should change.
@@ -43,7 +43,7 @@ def explain(people: People, source: Source, settings: Settings, answers: Answers
     _run(ask_plan, people, source, settings, answers)
 
 
-@app.command(epilog=f"{EXIT_CODES} A path counts as a plan if it reaches --confidence.")
+@app.command(cls=Listing, epilog=f"{EXIT_CODES} A path counts as a plan if it reaches --confidence.")
 @spread
 def path(people: People, source: Source, settings: Settings, answers: Answers) -> None:
     """Show for each person in ROWS the cheapest plan for every confidence.
@@ -53,7 +53,7 @@ def path(people: People, source: Source, settings: Settings, answers: Answers) -
     _run(ask_path, people, source, settings, answers)
 
 
-@app.command(epilog=EXIT_CODES)
+@app.command(cls=Listing, epilog=EXIT_CODES)
 @spread
 def ask(people: People, source: Source, settings: Settings, answers: Answers) -> None:
     """Say for each person in ROWS whether telling a blank would help, or whether to act now.
@@ -70,7 +70,7 @@ def _run(question: Any, people: People, source: Source, settings: Settings, answ
         raise typer.Exit(run(explainer, frame, question, answers, tuple(people.locked or ())))
 
 
-@app.command(epilog=EXIT_CODES)
+@app.command(cls=Listing, epilog=EXIT_CODES)
 @spread
 def letter(
     people: People,

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
-__all__ = ["Answers", "Kind", "Method", "Output", "People", "Settings", "Source", "Training", "spread"]
+__all__ = ["Answers", "Kind", "Listing", "Method", "Output", "People", "Settings", "Source", "Training", "spread"]
 
 Result = TypeVar("Result")
 
@@ -110,12 +111,11 @@ class Settings:
     max_changes: Annotated[int | None, typer.Option(min=1, help="How many columns may change.", show_default="4")] = (
         None
     )
-    cost: Annotated[
-        str | None, typer.Option(metavar="NAME", help="tlps, mps, l1, l2 or changes.", show_default="tlps")
-    ] = None
+    cost: Annotated[str | None, typer.Option(metavar="NAME", help="How changes are priced.", show_default="tlps")] = (
+        None
+    )
     sampler: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="chained, donors, marginal, uniform, ...", show_default="chained"),
+        str | None, typer.Option(metavar="NAME", help="How blanks are filled.", show_default="chained")
     ] = None
     threshold: Annotated[
         float | None, typer.Option(help="Accepted from this probability on.", show_default="what predict says")
@@ -140,6 +140,22 @@ class Answers:
         Path | None, typer.Option(metavar="FILE", help="Where to write.", show_default="standard output")
     ] = None
     jobs: Annotated[int, typer.Option(help="Rows at once; -1 for all cores.")] = 1
+
+
+class Listing(TyperCommand):
+    """A command whose help lists the costs and samplers that are known; only help has the time to find them."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from armin.costs import COSTS
+        from armin.impute import SAMPLERS
+        from armin.learned import summaries
+
+        registries = {"cost": COSTS, "sampler": SAMPLERS}
+        for param in self.params:
+            if isinstance(param, TyperOption) and param.name in registries:
+                known = summaries(registries[param.name])
+                param.help = "\n\n".join(f"{alias}: {summary}." for alias, summary in known.items())
+        super().format_help(ctx, formatter)
 
 
 def spread(command: Callable[..., Result]) -> Callable[..., Result]:

@@ -11,7 +11,7 @@ import typer
 
 from armin.cli.app import app, told_plainly
 from armin.cli.files import check_columns, read_table, without_label
-from armin.cli.options import Kind, Settings, Training, spread
+from armin.cli.options import Kind, Listing, Settings, Training, spread
 from armin.cli.run import on_terminal
 from armin.cli.source import build_explainer
 from armin.errors import DataError, MissingDependencyError, ParameterError
@@ -45,7 +45,7 @@ def guess_schema(
         typer.echo(Schema.infer(frame.infer_objects()).to_toml(), nl=False)
 
 
-@app.command()
+@app.command(cls=Listing)
 @spread
 def pack(
     training: Training,
@@ -157,16 +157,16 @@ def calibrate(
     Example: armin calibrate held-out.csv --bundle loans.armin --promise 0.9 --blank Income --output promised.armin
     """
     with told_plainly():
-        from armin import ARMIN
+        from armin import ARMIN, Promise
         from armin.bundle import load_bundle, save_bundle
 
         loaded = load_bundle(bundle, trust=trust)
         explainer = loaded.explainer
         if not isinstance(explainer, ARMIN):
             raise ParameterError(f"Only ARMIN makes promises. The bundle holds {type(explainer).__name__}.")
-        explainer.promise, explainer.assurance = promise, assurance
-        explainer.n_people = explainer.n_people if people is None else people
-        explainer._check_parameters()
+        known = Promise.of(explainer.promise)
+        most = people or (200 if known is None else known.n_people)
+        explainer.set_params(promise=Promise(promise, assurance, n_people=most)).check()
         frame = read_table(held_out, explainer.schema)
         if label_column is not None:
             frame = without_label(frame, label_column, held_out)
@@ -181,7 +181,7 @@ def calibrate(
             found.append(test)
             typer.echo(f"{', '.join(hidden)}: {_outcome(test)}")
         if forget_people:
-            del explainer.people_
+            del explainer.people_, explainer.others_
         save_bundle(output, explainer, title=loaded.title, people=loaded.people, letter=loaded.letter, trust=trust)
         raise typer.Exit(0 if all(test.kept for test in found) else 1)
 

@@ -82,7 +82,7 @@ def _changed(explainer: Explainer, given: dict[str, Any]) -> Explainer:
         setattr(explainer, NAMES.get(name, name), value)
         if name == "confidence" and getattr(explainer, "promise", None) is not None:
             explainer.promise = None  # who asks for a confidence does not ask for the promise
-    explainer._check_parameters()
+    explainer.check()
     return explainer
 
 

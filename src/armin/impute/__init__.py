@@ -1,14 +1,13 @@
 """From a row with blanks to its completions.
 
-Samplers draw many completions of one row: :class:`ChainedEquations`, :class:`ForestDonors`,
-:class:`GaussianCopula`, :class:`NearestDonors`, :class:`Marginal`, :class:`Uniform`, :class:`FromCallable` and a
-:class:`Mixture` of these. Imputers fill in one: :class:`MeanImputer`, :class:`KNearestImputer` and
-:class:`MICEImputer`. :func:`sample_conditioned` keeps the completions that agree with a known decision.
+Samplers draw many completions of one row, imputers fill in one. A new one is a subclass of :class:`BaseSampler` or
+:class:`BaseImputer` in a file of its own; :data:`SAMPLERS` and :data:`IMPUTERS` know them all by name.
+:func:`sample_conditioned` keeps the completions that agree with a known decision.
 """
 
-from armin.impute.base import Draws, Imputer, Sampler
+from armin.impute.base import IMPUTERS, SAMPLERS, BaseImputer, BaseSampler, Draws, Imputer, Sampler
 from armin.impute.chained import ChainedEquations
-from armin.impute.choose import as_imputer, as_sampler
+from armin.impute.choose import as_imputer, as_sampler, compared_samplers
 from armin.impute.condition import Conditioned, sample_conditioned
 from armin.impute.copula import GaussianCopula
 from armin.impute.custom import FromCallable
@@ -20,6 +19,10 @@ from armin.impute.simple import Marginal, Uniform
 from armin.impute.single import KNearestImputer, MeanImputer, MICEImputer
 
 __all__ = [
+    "IMPUTERS",
+    "SAMPLERS",
+    "BaseImputer",
+    "BaseSampler",
     "ChainedEquations",
     "Conditioned",
     "Draws",
@@ -38,5 +41,6 @@ __all__ = [
     "Uniform",
     "as_imputer",
     "as_sampler",
+    "compared_samplers",
     "sample_conditioned",
 ]

@@ -17,18 +17,19 @@ array([2., 2., 2., 2.])
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from armin.arrays import FloatArray, IntArray
 from armin.errors import DataError, NotFittedError, ParameterError
 from armin.impute.legal import CodeBounds
+from armin.learned import Learned
+from armin.registry import Registry
 from armin.schema import Schema
 
-__all__ = ["BaseImputer", "BaseSampler", "Draws", "Imputer", "Sampler", "check_count"]
+__all__ = ["IMPUTERS", "SAMPLERS", "BaseImputer", "BaseSampler", "Draws", "Imputer", "Sampler", "check_count"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +102,24 @@ class Imputer(Protocol):
         """``row`` (D,) with legal codes in place of its blanks."""
 
 
-class _Fitted(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+SAMPLERS: Registry[BaseSampler] = Registry("sampler", "armin.impute")
+"""The samplers that have a name."""
+
+IMPUTERS: Registry[BaseImputer] = Registry("imputer", "armin.impute")
+"""The imputers that have a name."""
+
+
+class _Fitted(Learned):
     """Knows its schema once it is fitted, and checks what it is given."""
 
     schema_: Schema
     bounds_: CodeBounds
+
+    def __init_subclass__(cls, *, alias: str = "", summary: str = "") -> None:
+        super().__init_subclass__(alias=alias, summary=summary)
+        # what a parent keeps says nothing about a subclass, which may learn more
+        if "kept" not in vars(cls):
+            cls.kept = Learned.kept  # type: ignore[method-assign]
 
     def fit(self, X: ArrayLike, schema: Schema) -> Self:
         """Learn from codes ``X`` (n, D), in which NaN is a blank; at least one row."""
@@ -125,7 +139,7 @@ class _Fitted(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
         return self
 
     def _fit(self, X: FloatArray, schema: Schema) -> None:
-        raise NotImplementedError
+        """Learn from legal codes; nothing, unless a class says otherwise."""
 
     def _checked_row(self, row: ArrayLike) -> FloatArray:
         if not hasattr(self, "schema_"):
@@ -139,7 +153,32 @@ class _Fitted(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
 
 
 class BaseSampler(_Fitted):
-    """A sampler, but for ``_fit`` and ``_draw``."""
+    """A sampler, but for ``_fit`` and ``_draw``; see CONTRIBUTING.md for one in full.
+
+    Parameters of a class definition
+    --------------------------------
+    alias : the name by which users ask for it
+    summary : how it draws, in one line
+    compared : whether :func:`armin.compare_samplers` takes it if none are named
+
+    Examples
+    --------
+    >>> class Lowest(BaseSampler, alias="lowest", summary="the least legal value"):
+    ...     def _draw(self, row, blanks, n, rng):
+    ...         return np.repeat(self.bounds_.low[None, blanks], n, axis=0)
+    >>> from armin.impute import as_sampler
+    >>> as_sampler("lowest")
+    Lowest()
+    >>> del SAMPLERS.known["lowest"]
+    """
+
+    role: ClassVar[str] = "sampler"
+    compared: ClassVar[bool] = False
+
+    def __init_subclass__(cls, *, alias: str = "", summary: str = "", compared: bool = False) -> None:
+        super().__init_subclass__(alias=alias, summary=summary)
+        cls.compared = compared
+        SAMPLERS.add(alias, cls)
 
     def sample(self, row: ArrayLike, n: int, rng: np.random.Generator) -> Draws:
         """``n`` completions of ``row`` (D,).
@@ -172,7 +211,13 @@ class BaseSampler(_Fitted):
 
 
 class BaseImputer(_Fitted):
-    """An imputer, but for ``_fit`` and ``_fill``."""
+    """An imputer, but for ``_fit`` and ``_fill``; ``alias`` and ``summary`` are those of :class:`BaseSampler`."""
+
+    role: ClassVar[str] = "imputer"
+
+    def __init_subclass__(cls, *, alias: str = "", summary: str = "") -> None:
+        super().__init_subclass__(alias=alias, summary=summary)
+        IMPUTERS.add(alias, cls)
 
     def impute(self, row: ArrayLike) -> FloatArray:
         """``row`` (D,) with one legal code in place of each blank."""

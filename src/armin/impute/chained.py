@@ -8,20 +8,24 @@ import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
-from armin.impute.base import BaseSampler, check_count
-from armin.impute.conditional import Conditional, fit_conditional
+from armin.impute.base import check_count
+from armin.impute.conditional import Conditional, Matching, fit_conditional
 from armin.impute.design import Design
-from armin.impute.donors import NearestDonors
+from armin.impute.in_turn import InTurn
 from armin.impute.simple import Marginal
 from armin.schema import Schema
 
 __all__ = ["ChainedEquations"]
 
-_START_ROWS = 2000
 _NUMBERS = ("normal", "matching")
 
 
-class ChainedEquations(BaseSampler):
+class ChainedEquations(
+    InTurn,
+    alias="chained",
+    summary="each blank given the rest, by regressions",
+    compared=True,
+):
     """Multivariate imputation by chained equations, with every value drawn and none averaged.
 
     ``fit`` fills the blanks of the training data in a few rounds and keeps one regression per feature on all the
@@ -64,8 +68,6 @@ class ChainedEquations(BaseSampler):
 
     design_: Design
     models_: tuple[Conditional | None, ...]
-    marginal_: Marginal
-    start_: NearestDonors
 
     def __init__(
         self,
@@ -91,14 +93,8 @@ class ChainedEquations(BaseSampler):
         rng = np.random.default_rng(self.random_state)
         self.marginal_ = Marginal().fit(X, schema)
         self.design_ = Design.of(X, schema)
-        if self.max_rows is not None and X.shape[0] > self.max_rows:
-            X = X[rng.choice(X.shape[0], self.max_rows, replace=False)]
-        filled, blank = X.copy(), np.isnan(X)
-        for d in range(len(schema)):
-            filled[blank[:, d], d] = self.marginal_.column(d, int(blank[:, d].sum()), rng)
+        filled, blank, order = self._filled(X, rng)
         design = self.design_.encode(filled)
-        # features with few blanks first, as their regressions soonest make sense
-        order = [int(d) for d in np.argsort(blank.sum(axis=0), kind="stable") if blank[:, d].any()]
         for _ in range(self.rounds if order else 0):
             for d in order:
                 model = self._regress(schema, d, design, filled[:, d], ~blank[:, d])
@@ -106,8 +102,17 @@ class ChainedEquations(BaseSampler):
                 filled[holes, d] = self._conditional(model, d, design[holes], rng)
                 design[holes, self.design_.columns[d]] = self.design_.feature(d, filled[holes, d])
         self.models_ = tuple(self._regress(schema, d, design, filled[:, d], ~blank[:, d]) for d in range(len(schema)))
-        some = rng.choice(filled.shape[0], min(_START_ROWS, filled.shape[0]), replace=False)
-        self.start_ = NearestDonors().fit(filled[some], schema)
+        self.start_ = self._start(filled, schema, rng)
+
+    def slim(self) -> ChainedEquations:
+        """Without the values of columns that have a regression."""
+        return self._without_values(self.models_)
+
+    def kept(self) -> list[str]:
+        """Regressions, rows to start from, and the values of columns that are matched or have no regression."""
+        said = self._kept("one regression per column (coefficients only).", self.models_)
+        matched = [f.name for f, model in zip(self.schema_, self.models_, strict=True) if isinstance(model, Matching)]
+        return [*said, self._keeps(f"the training values of {', '.join(matched)}, as donors.")] if matched else said
 
     def _check_parameters(self) -> None:
         check_count("sweeps", self.sweeps)
@@ -131,13 +136,6 @@ class ChainedEquations(BaseSampler):
             schema[d], design[known], self.design_.columns[d], codes[known],
             numbers=self.numbers, donors=self._donors(int(known.sum())), penalty=self.penalty,
         )  # fmt: skip
-
-    def _conditional(
-        self, model: Conditional | None, d: int, design: FloatArray, rng: np.random.Generator
-    ) -> FloatArray:
-        if model is None:
-            return self.marginal_.column(d, design.shape[0], rng)
-        return model.draw(design, rng)
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         if blanks.size == 1:  # a blank's own start has no say in its first draw

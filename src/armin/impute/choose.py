@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from armin.errors import ParameterError
-from armin.impute.base import Imputer, Sampler
-from armin.impute.chained import ChainedEquations
-from armin.impute.copula import GaussianCopula
+from armin.impute.base import IMPUTERS, SAMPLERS, Imputer, Sampler
 from armin.impute.custom import FromCallable
-from armin.impute.donors import NearestDonors
-from armin.impute.forest import ForestDonors
-from armin.impute.mixture import Mixture
-from armin.impute.simple import Marginal, Uniform
-from armin.impute.single import KNearestImputer, MeanImputer, MICEImputer
 
-__all__ = ["as_imputer", "as_sampler"]
-
-
-def _mixture() -> Sampler:
-    return Mixture((ChainedEquations(), ForestDonors(), NearestDonors()))
-
-
-_SAMPLERS: dict[str, Callable[[], Sampler]] = {
-    "chained": ChainedEquations,
-    "copula": GaussianCopula,
-    "donors": NearestDonors,
-    "forest": ForestDonors,
-    "marginal": Marginal,
-    "mixture": _mixture,
-    "uniform": Uniform,
-}
-_IMPUTERS: dict[str, Callable[[], Imputer]] = {"mean": MeanImputer, "knn": KNearestImputer, "mice": MICEImputer}
+__all__ = ["as_imputer", "as_sampler", "compared_samplers"]
 
 
 def as_sampler(spec: object) -> Sampler:
@@ -39,24 +14,24 @@ def as_sampler(spec: object) -> Sampler:
 
     Parameters
     ----------
-    spec : a sampler (returned as it is, not copied), a function for :class:`FromCallable`, or one of
-        "chained", "copula", "donors", "forest", "marginal", "mixture" (of chained, forest and donors, weighted by
-        what held-out rows say), "uniform"
+    spec : a sampler (returned as it is, not copied), a function for :class:`FromCallable`, or the alias of a class:
+        one of ARMIN's own, listed in docs/samplers.md, or of any subclass of :class:`BaseSampler` that has one
 
     Examples
     --------
     >>> as_sampler("donors")
     NearestDonors()
     """
-    if isinstance(spec, str) and spec in _SAMPLERS:
-        return _SAMPLERS[spec]()
+    named = SAMPLERS.find(spec)
+    if named is not None:
+        return named.usual()
     if not isinstance(spec, str | type):
         if isinstance(spec, Sampler):
             return spec
         if callable(spec):
             return FromCallable(spec)
     raise ParameterError(
-        f"'sampler' must be one of {_listed(_SAMPLERS)}, a sampler object with fit and sample, or a function "
+        f"'sampler' must be one of {SAMPLERS.listed()}, a sampler object with fit and sample, or a function "
         f"(row, n, rng). Got {_got(spec)} instead."
     )
 
@@ -66,25 +41,32 @@ def as_imputer(spec: object) -> Imputer:
 
     Parameters
     ----------
-    spec : an imputer (returned as it is, not copied), or one of "mean", "knn", "mice"
+    spec : an imputer (returned as it is, not copied), or the alias of a class: "mean", "knn", "mice", or of any other
+        subclass of :class:`BaseImputer` that has one
 
     Examples
     --------
     >>> as_imputer("knn")
     KNearestImputer()
     """
-    if isinstance(spec, str) and spec in _IMPUTERS:
-        return _IMPUTERS[spec]()
+    named = IMPUTERS.find(spec)
+    if named is not None:
+        return named.usual()
     if not isinstance(spec, str | type) and isinstance(spec, Imputer):
         return spec
     raise ParameterError(
-        f"'imputer' must be one of {_listed(_IMPUTERS)}, or an imputer object with fit and impute. "
+        f"'imputer' must be one of {IMPUTERS.listed()}, or an imputer object with fit and impute. "
         f"Got {_got(spec)} instead."
     )
 
 
-def _listed(names: dict[str, Callable[[], Sampler]] | dict[str, Callable[[], Imputer]]) -> str:
-    return ", ".join(repr(name) for name in names)
+def compared_samplers() -> tuple[str, ...]:
+    """The aliases of the samplers that are compared if none are named.
+
+    >>> compared_samplers()
+    ('chained', 'copula', 'donors', 'forest', 'marginal')
+    """
+    return tuple(alias for alias, cls in SAMPLERS.all().items() if cls.compared)
 
 
 def _got(spec: object) -> str:

@@ -14,7 +14,12 @@ from armin.schema import Schema
 __all__ = ["GaussianCopula"]
 
 
-class GaussianCopula(BaseSampler):
+class GaussianCopula(
+    BaseSampler,
+    alias="copula",
+    summary="all blanks at once, by a joint normal distribution behind the ranks",
+    compared=True,
+):
     """Normal scores of every feature, jointly normal; the blanks given the rest are drawn in closed form.
 
     Behind each feature stands a standard normal variable. A value with share p owns a slice of probability p of it,
@@ -93,6 +98,15 @@ class GaussianCopula(BaseSampler):
             (part + extra) / (self.rows_ + self.shrinkage)
             for part, extra in ((joint, independent), (cross, 0.0), (own, independent))
         )
+
+    def kept(self) -> list[str]:
+        """Values by column, and correlations."""
+        return [
+            self._keeps(
+                "for each column the values that occurred and how often, and the correlation "
+                "of each pair of columns. Values of one person are not linked."
+            )
+        ]
 
     def _slices(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Where each latent variable may lie, (n, D) twice, and where it starts."""

@@ -13,7 +13,9 @@ from armin.schema import Schema
 __all__ = ["NearestDonors"]
 
 
-class NearestDonors(BaseSampler):
+class NearestDonors(
+    BaseSampler, alias="donors", summary="all blanks at once, copied from similar training rows", compared=True
+):
     """All blanks of a row are copied together from one of the training rows that resemble it most (hot deck).
 
     Among the ``k`` nearest, a donor at squared distance s is drawn with probability proportional to
@@ -48,6 +50,10 @@ class NearestDonors(BaseSampler):
     def _fit(self, X: FloatArray, schema: Schema) -> None:
         check_count("k", self.k)
         self.neighbours_ = Neighbours.of(X, schema)
+
+    def kept(self) -> list[str]:
+        """All rows."""
+        return [self._keeps(f"all {self.neighbours_.counted}, as they are.")]
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         return self.draw(row, blanks, n, rng)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.impute.base import BaseSampler, check_count
-from armin.impute.donors import NearestDonors
+from armin.impute.base import check_count
+from armin.impute.in_turn import InTurn
 from armin.impute.simple import Marginal
 from armin.impute.trees import LeafDonors, grow
 from armin.schema import Schema
 
 __all__ = ["ForestDonors"]
 
-_START_ROWS = 2000
 
-
-class ForestDonors(BaseSampler):
+class ForestDonors(
+    InTurn,
+    alias="forest",
+    summary="each blank given the rest, by random trees",
+    compared=True,
+):
     """Each blank is copied from a training row that shares its leaf in a random tree.
 
     ``fit`` grows a small forest per feature on all the others; blanks of the training data are filled by draws and
@@ -49,8 +52,6 @@ class ForestDonors(BaseSampler):
     """
 
     forests_: tuple[LeafDonors | None, ...]
-    marginal_: Marginal
-    start_: NearestDonors
 
     def __init__(
         self,
@@ -73,30 +74,31 @@ class ForestDonors(BaseSampler):
         for name in ("trees", "leaf", "sweeps"):
             check_count(name, getattr(self, name))
         check_count("rounds", self.rounds, least=0)
+        if self.max_rows is not None:
+            check_count("max_rows", self.max_rows)
         rng = np.random.default_rng(self.random_state)
         self.marginal_ = Marginal().fit(X, schema)
-        if self.max_rows is not None and X.shape[0] > check_count("max_rows", self.max_rows):
-            X = X[rng.choice(X.shape[0], self.max_rows, replace=False)]
-        filled, blank = X.copy(), np.isnan(X)
-        for d in range(len(schema)):
-            filled[blank[:, d], d] = self.marginal_.column(d, int(blank[:, d].sum()), rng)
-        order = [int(d) for d in np.argsort(blank.sum(axis=0), kind="stable") if blank[:, d].any()]
+        filled, blank, order = self._filled(X, rng)
         for _ in range(self.rounds if order else 0):
             for d in order:
                 forest = self._grown(schema, d, filled, ~blank[:, d], rng)
                 filled[blank[:, d], d] = self._conditional(forest, d, filled[blank[:, d]], rng)
         self.forests_ = tuple(self._grown(schema, d, filled, ~blank[:, d], rng) for d in range(len(schema)))
-        some = rng.choice(filled.shape[0], min(_START_ROWS, filled.shape[0]), replace=False)
-        self.start_ = NearestDonors().fit(filled[some], schema)
+        self.start_ = self._start(filled, schema, rng)
+
+    def slim(self) -> ForestDonors:
+        """Without the values of columns that have a forest."""
+        return self._without_values(self.forests_)
+
+    def kept(self) -> list[str]:
+        """Forests, rows to start from, and the values of columns that have no forest."""
+        return self._kept("for each column a forest whose leaves hold that column's training values.", self.forests_)
 
     def _grown(
         self, schema: Schema, d: int, filled: FloatArray, known: BoolArray, rng: np.random.Generator
     ) -> LeafDonors | None:
         rows = filled[known]
         return grow(schema[d], d, rows, rows[:, d], trees=self.trees, leaf=self.leaf, rng=rng)
-
-    def _conditional(self, forest: LeafDonors | None, d: int, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
-        return self.marginal_.column(d, rows.shape[0], rng) if forest is None else forest.draw(rows, rng)
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         values = np.repeat(row[None, :], n, axis=0)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
 from armin.impute.base import BaseSampler, Sampler, check_count
+from armin.impute.chained import ChainedEquations
+from armin.impute.donors import NearestDonors
+from armin.impute.forest import ForestDonors
+from armin.learned import kept, slim
 from armin.schema import Schema
 
 __all__ = ["Mixture"]
@@ -20,7 +24,11 @@ _MOST_BLANKS = 3
 _STEPS = 500
 
 
-class Mixture(BaseSampler):
+class Mixture(
+    BaseSampler,
+    alias="mixture",
+    summary="chained, forest and donors, weighted by what held-out rows say",
+):
     """Each completion is drawn by one of several samplers, picked by its weight.
 
     Without ``weights`` they are learnt: the members are fitted to three quarters of the rows; up to ``rows`` of the
@@ -65,6 +73,21 @@ class Mixture(BaseSampler):
         self.weights = weights
         self.rows = rows
         self.random_state = random_state
+
+    @classmethod
+    def usual(cls) -> Mixture:
+        """Chained equations, forests and donors, with learnt weights."""
+        return cls((ChainedEquations(), ForestDonors(), NearestDonors()))
+
+    def slim(self) -> Mixture:
+        """With slim members."""
+        thin = copy(self)
+        thin.members_ = tuple(slim(member) for member in self.members_)
+        return thin
+
+    def kept(self) -> list[str]:
+        """What its members keep."""
+        return [sentence for member in self.members_ for sentence in kept(member, self.role)]
 
     def _fit(self, X: FloatArray, schema: Schema) -> None:
         self._check_parameters()

@@ -53,6 +53,11 @@ class Neighbours:
             unit[d] = np.sqrt(2.0) * spread if spread > 0 else 1.0
         return cls(X, np.ascontiguousarray((X / unit).T), unit, present, category)
 
+    @property
+    def counted(self) -> str:
+        """How many rows these are, in words."""
+        return f"{self.codes.shape[0]:,} training rows"
+
     def squared_distances(self, row: FloatArray) -> FloatArray:
         """The squared distance (n,) of each training row from ``row`` (D,), over what is observed in ``row``."""
         total = np.zeros(self.codes.shape[0])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
+
 import numpy as np
 
 from armin.arrays import FloatArray, IntArray
@@ -12,7 +15,7 @@ from armin.schema import Schema
 __all__ = ["Marginal", "Uniform"]
 
 
-class Uniform(BaseSampler):
+class Uniform(BaseSampler, alias="uniform", summary="each blank uniformly over its domain"):
     """Every legal value is equally likely.
 
     Examples
@@ -24,14 +27,15 @@ class Uniform(BaseSampler):
     array([18., 19., 20.])
     """
 
-    def _fit(self, X: FloatArray, schema: Schema) -> None:
-        pass
+    def kept(self) -> list[str]:
+        """Nothing."""
+        return [self._keeps("nothing.")]
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         return np.stack([uniform(self.schema_[int(d)], n, rng) for d in blanks], axis=1)
 
 
-class Marginal(BaseSampler):
+class Marginal(BaseSampler, alias="marginal", summary="each blank from its own column, independently", compared=True):
     """Each blank is drawn from the values that its own column held in training, whatever the rest of the row says.
 
     A column that held none is drawn uniformly over its domain.
@@ -57,6 +61,31 @@ class Marginal(BaseSampler):
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         return np.stack([self.column(int(d), n, rng) for d in blanks], axis=1)
+
+    def kept(self) -> list[str]:
+        """All values of each column."""
+        if all(np.all(values[1:] >= values[:-1]) for values in self.observed_):
+            return [self._keeps("all training values of each column, sorted, not linked across columns.")]
+        return [
+            self._keeps(
+                "all training values of each column in the order of the rows, "
+                "so that whole rows can be put together again."
+            )
+        ]
+
+    def without(self, drawn: Sequence[object]) -> Marginal:
+        """The same without the values of columns that others draw; only their number is left.
+
+        Parameters
+        ----------
+        drawn : for each column what it is drawn from, or None where it is drawn from here
+        """
+        thin = copy(self)
+        thin.observed_ = tuple(
+            values if model is None else np.full(values.size, feature.low_code)
+            for values, model, feature in zip(self.observed_, drawn, self.schema_, strict=True)
+        )
+        return thin
 
     def column(self, d: int, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` draws of column ``d``."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from armin.arrays import FloatArray, IntArray
@@ -15,7 +17,7 @@ from armin.schema import Schema
 __all__ = ["KNearestImputer", "MICEImputer", "MeanImputer"]
 
 
-class MeanImputer(BaseImputer):
+class MeanImputer(BaseImputer, alias="mean", summary="the column's mean, median or most frequent category"):
     """The column's mean for numbers, median for ordinal features, mode for categories; always a legal value.
 
     Attributes
@@ -38,8 +40,12 @@ class MeanImputer(BaseImputer):
     def _fill(self, row: FloatArray, blanks: IntArray) -> FloatArray:
         return self.middle_[blanks]
 
+    def kept(self) -> list[str]:
+        """One value per column."""
+        return [self._keeps("one typical value per column.")]
 
-class KNearestImputer(BaseImputer):
+
+class KNearestImputer(BaseImputer, alias="knn", summary="the middle of the nearest training rows"):
     """The middle (see :class:`MeanImputer`) of the nearest training rows that know the blank.
 
     Training rows that tie with the last of the ``k`` nearest count too.
@@ -70,6 +76,10 @@ class KNearestImputer(BaseImputer):
         check_count("k", self.k)
         self.neighbours_ = Neighbours.of(X, schema)
 
+    def kept(self) -> list[str]:
+        """All rows."""
+        return [self._keeps(f"all {self.neighbours_.counted}, as they are.")]
+
     def _fill(self, row: FloatArray, blanks: IntArray) -> FloatArray:
         distances = self.neighbours_.squared_distances(row)
         out = np.empty(blanks.size)
@@ -79,7 +89,7 @@ class KNearestImputer(BaseImputer):
         return out
 
 
-class MICEImputer(BaseImputer):
+class MICEImputer(BaseImputer, alias="mice", summary="conditional means, in turn, until the blanks agree"):
     """The conditional means of :class:`ChainedEquations`, iterated until the blanks agree.
 
     Between sweeps a number stands at its mean and a category at its probabilities. At the end a number moves to the
@@ -121,6 +131,17 @@ class MICEImputer(BaseImputer):
         self.chain_ = ChainedEquations(
             rounds=self.rounds, numbers="normal", max_rows=self.max_rows, random_state=self.random_state
         ).fit(X, schema)
+
+    def slim(self) -> MICEImputer:
+        """Without what is only needed to draw."""
+        thin = copy(self)
+        thin.chain_ = self.chain_.slim()
+        del thin.chain_.start_
+        return thin
+
+    def kept(self) -> list[str]:
+        """One value and one regression per column."""
+        return [self._keeps("one typical value and one regression per column.")]
 
     def _fill(self, row: FloatArray, blanks: IntArray) -> FloatArray:
         design = self.chain_.design_

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from catboost import CatBoostClassifier
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
@@ -19,6 +18,7 @@ from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, r
 from armin.models.inputs import Prepare, dense, dense_but
 from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
+from armin.models.read import register_reader
 
 __all__ = ["prepare_catboost", "read_catboost"]
 
@@ -115,6 +115,8 @@ def _saved(estimator: Any) -> dict[str, Any]:
 
 
 def _load(saved: dict[str, Any]) -> Any:
+    from catboost import CatBoostClassifier
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         path.write_text(json.dumps(saved), encoding="utf-8")
@@ -326,3 +328,6 @@ def _learned(split: dict[str, Any], known: dict[Any, Any], answer: bool) -> dict
         return {**known, key: (split["border"], high) if answer else (low, split["border"])}
     _, excluded = known.get(key, (None, frozenset()))
     return {**known, key: (split["value"], excluded) if answer else (None, excluded | {split["value"]})}
+
+
+register_reader("catboost.CatBoostClassifier", read_catboost, kind="trees", prepare=prepare_catboost)

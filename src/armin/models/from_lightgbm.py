@@ -6,7 +6,6 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
-import lightgbm
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, r
 from armin.models.inputs import Prepare, category_codes, dense, dense_but
 from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
+from armin.models.read import register_reader
 
 __all__ = ["prepare_lightgbm", "read_lightgbm"]
 
@@ -173,6 +173,8 @@ class _Scores:
         return rows
 
     def _holding(self, scores: NDArray[np.floating]) -> Any:
+        import lightgbm
+
         trees = [_chain(k, scores[:, k]) for k in range(scores.shape[1])]
         kept = {key: value for key, value in self.header.items() if key not in ("tree_sizes", "feature_infos")}
         head = "\n".join(f"{key}={value}" if value or key != "average_output" else key for key, value in kept.items())
@@ -280,3 +282,6 @@ def _category_sets(tree: dict[str, str], kind: NDArray[np.int64], threshold: Flo
         chosen = (mine[codes // 32] >> (codes % 32).astype(np.uint64)) & np.uint64(1)
         sets[node] = codes[chosen == 1].astype(np.intp)
     return sets
+
+
+register_reader("lightgbm.LGBMClassifier", read_lightgbm, kind="trees", prepare=prepare_lightgbm)

@@ -13,6 +13,7 @@ from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, r
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
+from armin.models.read import register_reader
 
 __all__ = ["prepare_hist_boosting", "read_hist_boosting"]
 
@@ -115,3 +116,8 @@ def _one_tree(predictor: Any, k: int, width: int, sign: float, columns: IntArray
 def _in_bitset(words: NDArray[np.uint32], size: int) -> NDArray[np.bool_]:
     codes = np.arange(size)
     return np.asarray((words[codes // 32] >> (codes % 32).astype(np.uint32)) & 1, dtype=bool)
+
+
+register_reader(
+    "sklearn.HistGradientBoostingClassifier", read_hist_boosting, kind="trees", prepare=prepare_hist_boosting
+)

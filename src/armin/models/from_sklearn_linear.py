@@ -12,6 +12,7 @@ from armin.arrays import FloatArray
 from armin.errors import ModelError
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Above, Among, LinearModel
+from armin.models.read import register_reader
 
 __all__ = ["read_linear", "read_svc"]
 
@@ -89,3 +90,11 @@ def _with_identity(estimator: Any) -> Any:
     probe.coef_, probe.intercept_, probe.n_features_in_ = np.ones((1, 1)), np.zeros(1), 1
     vars(probe).pop("feature_names_in_", None)
     return probe
+
+
+_NAMES = (
+    "LogisticRegression", "LogisticRegressionCV", "LinearSVC", "SGDClassifier", "RidgeClassifier", "RidgeClassifierCV",
+    "Perceptron", "PassiveAggressiveClassifier", "LinearDiscriminantAnalysis",
+)  # fmt: skip
+register_reader([f"sklearn.{name}" for name in _NAMES], read_linear, kind="linear")
+register_reader("sklearn.SVC", read_svc, kind="linear")

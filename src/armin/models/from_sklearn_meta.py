@@ -15,7 +15,7 @@ from armin.models.from_sklearn_trees import as_tree, decide_shares, shares
 from armin.models.inputs import Prepare
 from armin.models.kinds import Among, Decision, Model, TreeEnsemble
 from armin.models.nodes import OneTree, plant
-from armin.models.read import prepare_inputs, read_inside
+from armin.models.read import prepare_inputs, read_inside, register_reader
 
 __all__ = [
     "inner_of",
@@ -262,3 +262,17 @@ def _given_decision(estimator: Any) -> Any:
 
 def _first_column(scores: NDArray[np.floating]) -> NDArray[np.floating]:
     return scores[:, 0]
+
+
+_SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
+_AROUND = {
+    read_thresholded: ("FixedThresholdClassifier", "TunedThresholdClassifierCV"),
+    read_calibrated: ("CalibratedClassifierCV",),
+    read_inner: ("FrozenEstimator", *_SEARCHES),
+}
+register_reader("sklearn.BaggingClassifier", read_bagging, kind="trees")
+register_reader("sklearn.VotingClassifier", read_voting, kind="trees")
+register_reader("sklearn.AdaBoostClassifier", read_adaboost, kind="trees")
+for _reader, _names in _AROUND.items():
+    _classes = [f"sklearn.{name}" for name in _names]
+    register_reader(_classes, _reader, kind="as inside", prepare=prepare_inner, inner=(inner_of, with_inner))

@@ -12,6 +12,7 @@ from armin.arrays import FloatArray
 from armin.errors import ModelError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Decision, LinearModel, ReluNetwork
+from armin.models.read import register_reader
 
 __all__ = ["read_network"]
 
@@ -75,3 +76,6 @@ def _with_identity(estimator: Any) -> Any:
     for heavy in ("feature_names_in_", "_optimizer", "_random_state", "loss_curve_", "validation_scores_"):
         vars(probe).pop(heavy, None)
     return probe
+
+
+register_reader("sklearn.MLPClassifier", read_network, kind="network")

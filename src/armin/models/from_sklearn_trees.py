@@ -13,6 +13,7 @@ from armin.errors import ModelError
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Above, Among, Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
+from armin.models.read import register_reader
 
 __all__ = ["as_tree", "decide_raw", "decide_shares", "read_boosting", "read_forest", "shares"]
 
@@ -150,3 +151,8 @@ def _given_raw_scores(estimator: Any) -> Any:
 
 def _squeezed(scores: NDArray[np.floating]) -> NDArray[np.floating]:
     return scores.ravel() if scores.shape[1] == 1 else scores
+
+
+_FORESTS = ("DecisionTreeClassifier", "ExtraTreeClassifier", "RandomForestClassifier", "ExtraTreesClassifier")
+register_reader([f"sklearn.{name}" for name in _FORESTS], read_forest, kind="trees")
+register_reader("sklearn.GradientBoostingClassifier", read_boosting, kind="trees")

@@ -17,6 +17,7 @@ from armin.errors import ModelError, ParameterError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Decision, LinearModel, ReluNetwork
+from armin.models.read import register_reader
 
 __all__ = ["TorchClassifier", "prepare_torch", "read_torch"]
 
@@ -246,3 +247,6 @@ def _affine(layer: Any, name: str) -> tuple[FloatArray, FloatArray]:
 
 def _numbers(tensor: Any) -> FloatArray:
     return np.array(tensor.detach().cpu().numpy(), dtype=np.float64)
+
+
+register_reader(TorchClassifier, read_torch, kind="network", prepare=prepare_torch)

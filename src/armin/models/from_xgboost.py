@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import xgboost
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray, IntArray
@@ -18,6 +17,7 @@ from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, r
 from armin.models.inputs import Prepare, category_codes, dense, dense_but
 from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
+from armin.models.read import register_reader
 
 __all__ = ["prepare_xgboost", "read_xgboost"]
 
@@ -228,6 +228,8 @@ def _chain(like: dict[str, Any], feature: int, n_codes: int) -> dict[str, Any]:
 
 def _with_trees(estimator: Any, saved: dict[str, Any], trees: list[dict[str, Any]], groups: list[int]) -> Any:
     """A copy of the classifier with one round of other trees."""
+    import xgboost
+
     learner = {**saved["learner"], "attributes": {}}
     forest = learner["gradient_booster"]["model"]
     bare = {
@@ -270,3 +272,8 @@ def _category_sets(tree: dict[str, Any]) -> dict[int, IntArray]:
     codes = np.array(tree["categories"], dtype=np.intp)
     parts = zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True)
     return {int(node): codes[int(start) : int(start) + int(size)] for node, start, size in parts}
+
+
+register_reader(
+    ["xgboost.XGBClassifier", "xgboost.XGBRFClassifier"], read_xgboost, kind="trees", prepare=prepare_xgboost
+)

@@ -7,23 +7,24 @@
 >>> type(model).__name__, model.accepts(X).tolist()
 ('LinearModel', [False, False, True, True])
 
-A reader is found by the class of the estimator, through :func:`functools.singledispatch`. The
-libraries are named by string and imported only when an estimator of theirs arrives; adding one is
-a ``from_<library>.py`` and its rows in the table below. :func:`register_reader` adds one from outside.
+A reader is found by the class of the estimator. Adding a library is one file ``from_<library>.py`` here, which
+calls :func:`register_reader`; such files name the library's classes by text, and import the library only where they
+need it, so that they can all be loaded without it. Code elsewhere calls :func:`register_reader` too.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from functools import singledispatch
-from importlib import import_module
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from armin.errors import ModelError, NotFittedError, ParameterError
 from armin.models.decide import Target, Verdict, find_target
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import BlackBox, Model
+from armin.registry import import_all
 
 __all__ = [
     "Reader",
@@ -38,64 +39,29 @@ __all__ = [
 Reader = Callable[[Any, Target], Model]
 """A reader gets the fitted estimator and the :class:`~armin.models.decide.Target`, and returns a model."""
 
-_Row = tuple[str, str | Reader, str | Callable[[Any], Prepare] | None]
+
+@dataclass(frozen=True)
+class _Entry:
+    """How a class is read.
+
+    Attributes
+    ----------
+    kind : what the result is called
+    reader : from the fitted estimator and the target to a model
+    prepare : for the fitted estimator, the function from rows to model inputs; None for plain numbers
+    inner : where a classifier is wrapped around another: how to take that out, and how to put another in
+    """
+
+    kind: str
+    reader: Reader
+    prepare: Callable[[Any], Prepare] | None = None
+    inner: tuple[Callable[[Any], Any], Callable[[Any, Any], Any]] | None = None
 
 
-def _rows(library: str, kind: str, reader: str, *names: str, prepare: str | None = None) -> dict[tuple[str, str], _Row]:
-    module, _, _ = reader.partition(":")
-    row: _Row = (kind, f"armin.models.{reader}", None if prepare is None else f"armin.models.{module}:{prepare}")
-    return {(library, name): row for name in names}
-
-
-# (library, class) -> (kind of model, "module:reader", "module:prepare" where the inputs are not plain numbers)
-_BY_NAME: dict[tuple[str, str], _Row] = {
-    **_rows(
-        "sklearn", "linear", "from_sklearn_linear:read_linear", "LogisticRegression", "LogisticRegressionCV",
-        "LinearSVC", "SGDClassifier", "RidgeClassifier", "RidgeClassifierCV", "Perceptron",
-        "PassiveAggressiveClassifier", "LinearDiscriminantAnalysis",
-    ),
-    **_rows("sklearn", "linear", "from_sklearn_linear:read_svc", "SVC"),
-    **_rows("sklearn", "network", "from_sklearn_network:read_network", "MLPClassifier"),
-    **_rows(
-        "sklearn", "trees", "from_sklearn_trees:read_forest", "DecisionTreeClassifier", "ExtraTreeClassifier",
-        "RandomForestClassifier", "ExtraTreesClassifier",
-    ),
-    **_rows("sklearn", "trees", "from_sklearn_trees:read_boosting", "GradientBoostingClassifier"),
-    **_rows(
-        "sklearn", "trees", "from_sklearn_hist:read_hist_boosting", "HistGradientBoostingClassifier",
-        prepare="prepare_hist_boosting",
-    ),
-    **_rows("sklearn", "trees", "from_sklearn_meta:read_bagging", "BaggingClassifier"),
-    **_rows("sklearn", "trees", "from_sklearn_meta:read_voting", "VotingClassifier"),
-    **_rows("sklearn", "trees", "from_sklearn_meta:read_adaboost", "AdaBoostClassifier"),
-    **_rows(
-        "sklearn", "as inside", "from_sklearn_meta:read_thresholded", "FixedThresholdClassifier",
-        "TunedThresholdClassifierCV", prepare="prepare_inner",
-    ),
-    **_rows(
-        "sklearn", "as inside", "from_sklearn_meta:read_calibrated", "CalibratedClassifierCV", prepare="prepare_inner"
-    ),
-    **_rows(
-        "sklearn", "as inside", "from_sklearn_meta:read_inner", "FrozenEstimator", "GridSearchCV",
-        "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV", prepare="prepare_inner",
-    ),
-    **_rows(
-        "xgboost", "trees", "from_xgboost:read_xgboost", "XGBClassifier", "XGBRFClassifier", prepare="prepare_xgboost"
-    ),
-    **_rows("lightgbm", "trees", "from_lightgbm:read_lightgbm", "LGBMClassifier", prepare="prepare_lightgbm"),
-    **_rows("catboost", "trees", "from_catboost:read_catboost", "CatBoostClassifier", prepare="prepare_catboost"),
-    **_rows("armin", "network", "from_torch:read_torch", "TorchClassifier", prepare="prepare_torch"),
-}  # fmt: skip
-
-_KINDS: dict[type, str] = {}  # classes that were registered themselves, not by name
-_PREPARE: dict[type, Callable[[Any], Prepare]] = {}
+_ENTRIES: dict[type | tuple[str, str], _Entry] = {}
+"""By class, or by library and name of a class that need not be imported."""
 
 _DECIDING = ("predict", "predict_proba", "decision_function")
-
-
-@singledispatch
-def _read(estimator: Any, target: Target) -> Model:
-    raise _unknown(estimator)
 
 
 def read_model(estimator: Any, desired: Any, *, threshold: float | None = None) -> Model:
@@ -127,17 +93,17 @@ def read_model(estimator: Any, desired: Any, *, threshold: float | None = None) 
     >>> read_model(tree, desired=["middle", "high"]).accepts(np.array([[0.0], [1.0], [2.0]]))
     array([False,  True,  True])
     """
-    owner = _find_reader(estimator)
+    owner, entry = _find(estimator)
     check_fitted(estimator)
     _check_own_rule(estimator, owner)
-    return _read(estimator, find_target(estimator, desired, threshold))
+    return entry.reader(estimator, find_target(estimator, desired, threshold))
 
 
 def read_inside(estimator: Any, target: Target) -> Model:
     """Read the classifier inside another one, for a target that the outer one has set."""
-    owner = _find_reader(estimator)
+    owner, entry = _find(estimator)
     _check_own_rule(estimator, owner)
-    return _read(estimator, target)
+    return entry.reader(estimator, target)
 
 
 def prepare_inputs(estimator: Any) -> Prepare:
@@ -154,8 +120,8 @@ def prepare_inputs(estimator: Any) -> Prepare:
     array([[0., 1.],
            [1., 0.]])
     """
-    owner = _find_reader(estimator)
-    return _PREPARE[owner](estimator) if owner in _PREPARE else dense
+    _, entry = _find(estimator)
+    return dense if entry.prepare is None else entry.prepare(estimator)
 
 
 def unwrap(estimator: Any) -> tuple[list[Any], Any]:
@@ -175,11 +141,10 @@ def unwrap(estimator: Any) -> tuple[list[Any], Any]:
         before = [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
         steps, final = unwrap(estimator.steps[-1][1])
         return before + steps, final
-    row = _BY_NAME.get((_library(type(estimator)), type(estimator).__name__))
-    if row is None or row[0] != "as inside" or not _is_fitted(estimator):
+    entry = _entry(type(estimator))
+    if entry is None or entry.inner is None or not _is_fitted(estimator):
         return [], estimator
-    from armin.models.from_sklearn_meta import inner_of, with_inner
-
+    inner_of, with_inner = entry.inner
     inner = inner_of(estimator)
     steps, final = unwrap(inner)
     return steps, estimator if final is inner else with_inner(copy.copy(estimator), final)
@@ -209,20 +174,23 @@ def read_black_box(estimator: Any, desired: Any, *, threshold: float | None = No
 
 
 def register_reader(
-    class_or_name: type | str,
+    classes: type | str | Collection[type | str],
     reader: Reader,
     *,
     kind: str = "custom",
     prepare: Callable[[Any], Prepare] | None = None,
+    inner: tuple[Callable[[Any], Any], Callable[[Any, Any], Any]] | None = None,
 ) -> None:
     """Teach :func:`read_model` another class.
 
     Parameters
     ----------
-    class_or_name : the class, or ``"library.Class"`` to spare the import of the library
+    classes : a class, or ``"library.Class"`` to spare the import of the library, or several of these
     reader : a function of the fitted estimator and the :class:`~armin.models.decide.Target`
     kind : what :func:`supported_models` calls the result
     prepare : gives, for the fitted estimator, the function from rows to model inputs; plain numbers if left out
+    inner : for a classifier around another: the function that takes the fitted one out, and the function that puts
+        another into a copy, so that pipelines inside are found
 
     >>> import numpy as np
     >>> from armin.models.kinds import Above, LinearModel
@@ -232,20 +200,8 @@ def register_reader(
     >>> read_model(Rule(), desired=1).accepts(np.array([[1.0], [2.0]]))
     array([False,  True])
     """
-    if isinstance(class_or_name, type):
-        _read.register(class_or_name, reader)
-        _KINDS[class_or_name] = kind
-        _PREPARE.pop(class_or_name, None)
-        if prepare is not None:
-            _PREPARE[class_or_name] = prepare
-        return
-    library, _, name = class_or_name.partition(".")
-    if not library or not name.rpartition(".")[2]:
-        raise ParameterError(
-            f"The 'class_or_name' parameter of register_reader must be a class or 'library.Class'. "
-            f"Got {class_or_name!r}."
-        )
-    _BY_NAME[library, name.rpartition(".")[2]] = (kind, reader, prepare)
+    for one in (classes,) if isinstance(classes, type | str) else classes:
+        _ENTRIES[one if isinstance(one, type) else _split(one)] = _Entry(kind, reader, prepare, inner)
 
 
 def supported_models() -> list[tuple[str, str, str]]:
@@ -254,37 +210,45 @@ def supported_models() -> list[tuple[str, str, str]]:
     >>> ("sklearn", "RandomForestClassifier", "trees") in supported_models()
     True
     """
-    named = [(library, name, row[0]) for (library, name), row in _BY_NAME.items()]
-    return named + [(_library(c), c.__name__, kind) for c, kind in _KINDS.items()]
+    _load_readers()
+    named = [((_library(key), key.__name__) if isinstance(key, type) else key, e) for key, e in _ENTRIES.items()]
+    return sorted((library, name, entry.kind) for (library, name), entry in named)
+
+
+@cache
+def _load_readers() -> None:
+    said = dict(_ENTRIES)
+    import_all("armin.models", "from_")
+    _ENTRIES.update(said)  # what somebody has said before stands
+
+
+def _split(named: str) -> tuple[str, str]:
+    """The library and the name of a class, from ``"library.Class"``, whatever modules are between."""
+    library, _, name = named.partition(".")
+    if not library or not name.rpartition(".")[2]:
+        raise ParameterError(
+            f"The 'classes' parameter of register_reader must be a class or 'library.Class'. Got {named!r}."
+        )
+    return library, name.rpartition(".")[2]
 
 
 def _library(cls: type) -> str:
     return cls.__module__.partition(".")[0]
 
 
-def _find_reader(estimator: Any) -> type:
-    """Register what the table says about the classes of ``estimator``; return the one that is read."""
-    owner = None
+def _entry(cls: type) -> _Entry | None:
+    """How exactly this class is read."""
+    _load_readers()
+    return _ENTRIES.get(cls) or _ENTRIES.get((_library(cls), cls.__name__))
+
+
+def _find(estimator: Any) -> tuple[type, _Entry]:
+    """The class as which an estimator is read, its own or a parent, and how."""
     for cls in type(estimator).__mro__:
-        row = _BY_NAME.get((_library(cls), cls.__name__))
-        if row is not None and cls not in _KINDS:
-            reader = _load(row[1])
-            if _read.registry.get(cls) is not reader:
-                _read.register(cls, reader)
-                if row[2] is not None:
-                    _PREPARE[cls] = _load(row[2])
-        if owner is None and cls is not object and cls in _read.registry:
-            owner = cls
-    if owner is None:
-        raise _unknown(estimator)
-    return owner
-
-
-def _load(named: Any) -> Any:
-    if not isinstance(named, str):
-        return named
-    module, _, name = named.partition(":")
-    return getattr(import_module(module), name)
+        entry = _entry(cls)
+        if entry is not None:
+            return cls, entry
+    raise _unknown(estimator)
 
 
 def _unknown(estimator: Any) -> ModelError:

@@ -15,7 +15,7 @@ from armin.errors import DataError, SchemaError
 from armin.schema.cast import decode_column
 from armin.schema.feature import Blank, Feature, Kind
 from armin.schema.overrides import Overrides
-from armin.schema.rules import AtLeast, IfThen, Rule
+from armin.schema.rules import Rule
 from armin.schema.values import Value, plain_number
 
 __all__ = ["Rows", "Schema"]
@@ -52,6 +52,7 @@ class Schema:
             raise SchemaError("A schema needs at least one column. Got none.")
         for rule in self.rules:
             rule.check(self)
+            rule.pairs()  # refuses a rule that could not be enforced
 
     @classmethod
     def infer(
@@ -264,8 +265,7 @@ class Schema:
         """Which rows, as codes (n, D), do not contradict the rules between features as they stand."""
         fine = np.ones(codes.shape[0], dtype=bool)
         for rule in self.rules:
-            if isinstance(rule, AtLeast | IfThen):
-                fine &= rule.fits(self, codes)
+            fine &= rule.fits(self, codes)
         return fine
 
     def to_toml(self, path: str | Path | None = None) -> str:

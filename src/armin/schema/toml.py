@@ -9,7 +9,7 @@ from typing import Any
 
 from armin.errors import SchemaError
 from armin.schema.feature import Feature
-from armin.schema.rules import rule_from_dict, rule_to_dict
+from armin.schema.rules import rule_from_dict
 from armin.schema.table import Schema
 
 __all__ = ["FORMAT", "read_toml", "schema_from_dict", "schema_to_dict", "write_toml"]
@@ -52,7 +52,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         features[f.name] = entry
     data: dict[str, Any] = {"armin_schema": FORMAT, "features": features}
     if schema.rules:
-        data["rules"] = [rule_to_dict(rule) for rule in schema.rules]
+        data["rules"] = [rule.to_dict() for rule in schema.rules]
     return data
 
 

@@ -1,52 +1,29 @@
-"""Rules between features, as sentences that are also enforced.
-
-A rule judges a plan: codes before and after, for all candidates. Nobody may be *led into* breaking a rule; a person who
-breaks it already, before any change, is not blocked by it. "Changes" speaks of the plan: a feature changes if the plan
-changes it for any candidate.
-
->>> import numpy as np
->>> from armin.schema import Feature, Schema
->>> schema = Schema((Feature("total", "integer", lower=0, upper=9), Feature("part", "integer", lower=0, upper=9)))
->>> rule = AtLeast("total", "part")
->>> print(rule.sentence(schema))
-total must be at least part.
->>> rule.allows(schema, np.array([[5.0, 3.0]]), np.array([[2.0, 3.0]]))
-array([False])
-"""
+"""The rules that ARMIN brings along."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray
 from armin.errors import SchemaError
+from armin.schema.rules.base import OptionsOf, Rule, after_option
 from armin.schema.values import Value
 
 if TYPE_CHECKING:
     from armin.schema.table import Schema
 
-__all__ = [
-    "AtLeast",
-    "AtMostOne",
-    "Condition",
-    "Forbid",
-    "IfThen",
-    "Rule",
-    "Together",
-    "rule_from_dict",
-    "rule_to_dict",
-]
+__all__ = ["AtLeast", "AtMostOne", "Condition", "Forbid", "IfThen", "Together"]
 
 Relation = Literal["is", "is not", "is at least", "is at most", "changes", "does not change", "increases", "decreases"]
 _WITH_VALUE = ("is", "is not", "is at least", "is at most")
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class AtLeast(Rule, alias="at_least"):
     """``larger`` must be at least ``smaller``, such as a total and its part.
 
     >>> AtLeast("total_years", "years_here").features
@@ -78,6 +55,15 @@ class AtLeast:
     def fits(self, schema: Schema, codes: FloatArray) -> BoolArray:
         """Which rows, as they stand, do not contradict the rule."""
         return np.asarray(codes[:, schema.position(self.larger)] >= codes[:, schema.position(self.smaller)])
+
+    def table(self, schema: Schema, first: OptionsOf, second: OptionsOf, candidates: FloatArray) -> BoolArray:
+        """Which options it allows together."""
+        first_codes, second_codes = first.values[:, :, None], second.values[:, None, :]
+        if schema.position(self.larger) == first.position:
+            fine = first_codes >= second_codes
+        else:
+            fine = second_codes >= first_codes
+        return np.asarray((fine | ~fine[:, :1, :1]).all(axis=0))
 
 
 @dataclass(frozen=True)
@@ -131,9 +117,22 @@ class Condition:
         }
         return np.full(new.shape, moves[self.relation])
 
+    def holds_after(self, schema: Schema, first: OptionsOf, second: OptionsOf, candidates: FloatArray) -> BoolArray:
+        """Where it is true after an option: (N, J_first, 1) or (N, 1, J_second)."""
+        mine = first if schema.position(self.feature) == first.position else second
+        columns = [
+            self.holds(schema, candidates, after_option(candidates, mine, j)) for j in range(mine.values.shape[1])
+        ]
+        found = np.stack(columns, axis=1)
+        return found[:, :, None] if mine is first else found[:, None, :]
+
+    def to_list(self) -> list[Any]:
+        """The condition as plain data."""
+        return [self.feature, self.relation, *([] if self.value is None else [self.value])]
+
 
 @dataclass(frozen=True)
-class IfThen:
+class IfThen(Rule, alias="if_then"):
     """If one thing is so after the change, then another must be.
 
     >>> rule = IfThen(Condition("owner", "is", "yes"), Condition("income", "is at least", 20_000))
@@ -166,9 +165,25 @@ class IfThen:
         """Which rows, as they stand, do not contradict the rule."""
         return np.asarray(~self.when.holds(schema, codes, codes) | self.then.holds(schema, codes, codes))
 
+    def table(self, schema: Schema, first: OptionsOf, second: OptionsOf, candidates: FloatArray) -> BoolArray:
+        """Which options it allows together."""
+        when = self.when.holds_after(schema, first, second, candidates)
+        then = self.then.holds_after(schema, first, second, candidates)
+        broken = when & ~then
+        return np.asarray(~(broken & ~broken[:, :1, :1]).any(axis=0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as plain data."""
+        return {"rule": self.alias, "when": self.when.to_list(), "then": self.then.to_list()}
+
+    @classmethod
+    def of_dict(cls, given: dict[str, Any]) -> Self:
+        """The rule behind :meth:`to_dict`."""
+        return cls(**{key: Condition(*value) for key, value in given.items()})
+
 
 @dataclass(frozen=True)
-class Forbid:
+class Forbid(Rule, alias="forbid"):
     """A category may not turn into another; ``before=None`` means from any other category.
 
     >>> Forbid("marital_status", "married", "single").features
@@ -204,9 +219,14 @@ class Forbid:
             arrives &= before[:, i] == feature.code(self.before)
         return np.asarray(~arrives)
 
+    @classmethod
+    def of_dict(cls, given: dict[str, Any]) -> Self:
+        """The rule behind :meth:`to_dict`."""
+        return super().of_dict({"before": None, **given})
+
 
 @dataclass(frozen=True)
-class Together:
+class Together(Rule, alias="together"):
     """These features change together or not at all.
 
     >>> Together(("job", "employer")).features
@@ -228,9 +248,18 @@ class Together:
         moved = _moved(self.features, schema, before, after)
         return np.full(after.shape[0], moved.all() or not moved.any())
 
+    def pairs(self) -> list[Together]:
+        """Each two of them together."""
+        return [Together(pair) for pair in combinations(self.features, 2)]
+
+    def table(self, schema: Schema, first: OptionsOf, second: OptionsOf, candidates: FloatArray) -> BoolArray:
+        """Both kept or both changed."""
+        one, other = _changing(first, second)
+        return np.asarray(one == other)
+
 
 @dataclass(frozen=True)
-class AtMostOne:
+class AtMostOne(Rule, alias="at_most_one"):
     """At most one of these features changes.
 
     >>> AtMostOne(("job", "city", "school")).features
@@ -251,57 +280,14 @@ class AtMostOne:
         """Whether the plan changes at most one of them."""
         return np.full(after.shape[0], _moved(self.features, schema, before, after).sum() <= 1)
 
+    def pairs(self) -> list[AtMostOne]:
+        """At most one of each two."""
+        return [AtMostOne(pair) for pair in combinations(self.features, 2)]
 
-Rule: TypeAlias = AtLeast | IfThen | Forbid | Together | AtMostOne
-_RULES: dict[str, type[Any]] = {
-    "at_least": AtLeast,
-    "if_then": IfThen,
-    "forbid": Forbid,
-    "together": Together,
-    "at_most_one": AtMostOne,
-}
-
-
-def pairwise(rule: Rule) -> list[Rule]:
-    """The same rule as rules on at most two features."""
-    if isinstance(rule, Together | AtMostOne):
-        return [type(rule)(pair) for pair in combinations(rule.features, 2)]
-    return [rule]
-
-
-def rule_to_dict(rule: Rule) -> dict[str, Any]:
-    """A rule as plain data.
-
-    >>> rule_to_dict(AtLeast("total", "part"))
-    {'rule': 'at_least', 'larger': 'total', 'smaller': 'part'}
-    """
-    data: dict[str, Any] = {"rule": next(key for key, cls in _RULES.items() if type(rule) is cls)}
-    for key, value in vars(rule).items():
-        if isinstance(value, Condition):
-            data[key] = [value.feature, value.relation, *([] if value.value is None else [value.value])]
-        elif value is not None:
-            data[key] = list(value) if isinstance(value, tuple) else value
-    return data
-
-
-def rule_from_dict(data: dict[str, Any]) -> Rule:
-    """The rule behind :func:`rule_to_dict`."""
-    name = data.get("rule")
-    cls = _RULES.get(str(name))
-    if cls is None:
-        raise SchemaError(f"A rule must be one of {', '.join(_RULES)}. Got {name!r} instead.")
-    given = {key: value for key, value in data.items() if key != "rule"}
-    try:
-        if cls is IfThen:
-            given = {key: Condition(*value) for key, value in given.items()}
-        elif cls in (Together, AtMostOne):
-            given = {key: tuple(value) for key, value in given.items()}
-        elif cls is Forbid:
-            given = {"before": None, **given}
-        rule: Rule = cls(**given)
-    except TypeError:
-        raise SchemaError(f"The rule {name!r} has wrong or missing keys: {', '.join(given)}.") from None
-    return rule
+    def table(self, schema: Schema, first: OptionsOf, second: OptionsOf, candidates: FloatArray) -> BoolArray:
+        """Not both changed."""
+        one, other = _changing(first, second)
+        return np.asarray(~(one & other))
 
 
 def _check_group(name: str, features: tuple[str, ...], schema: Schema) -> None:
@@ -319,3 +305,8 @@ def _listed(features: tuple[str, ...], schema: Schema) -> str:
 def _moved(features: tuple[str, ...], schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
     columns = [schema.position(name) for name in features]
     return np.asarray((before[:, columns] != after[:, columns]).any(axis=0))
+
+
+def _changing(first: OptionsOf, second: OptionsOf) -> tuple[BoolArray, BoolArray]:
+    """Which options are a change, (J_first, 1) and (1, J_second)."""
+    return np.arange(first.values.shape[1])[:, None] > 0, np.arange(second.values.shape[1])[None, :] > 0
