@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from armin import Problem, Status, solve
+from armin import Problem, Status
+from armin.solve import solve
 from armin.solve.best import solve_best
 from armin.solve.enumerate import enumerate_choices
 from armin.solve.path import solve_path

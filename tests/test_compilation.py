@@ -9,7 +9,8 @@ from pathlib import Path
 
 SCRIPT = """
 import numpy as np
-from armin import Problem, solve
+from armin import Problem
+from armin.solve import solve
 from armin.models.kinds import Above, LinearModel
 
 model = LinearModel(np.array([[1.0, 2.0]]), np.array([-6.0]), Above(0.0))
