@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from armin import Problem, Solution
-from armin.solve import solve
 from armin.errors import SolverError
+from armin.solve import solve
 from armin.solve.best import solve_best
 from armin.solve.path import solve_path
 from armin.solve.subsample import solve_by_subsampling
