@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from armin.desk.settings import DeskSettings, is_loopback
+from armin.desk.settings import SHARED, DeskSettings, is_loopback
 from armin.errors import MissingDependencyError, ParameterError
 
 __all__ = ["check_host", "serve"]
@@ -33,12 +35,12 @@ class _Factory:
     def __call__(self) -> Any:
         from armin.bundle import load_bundle
         from armin.desk.app import create_app
-        from armin.desk.service import Desk, warm_up
+        from armin.desk.service import Service, warm_up
 
         bundle = load_bundle(self.path, trust=self.trust)
         _log_to_stderr()
         warnings.simplefilter("ignore")  # a library's warning may quote what a person typed
-        warm_up(Desk(bundle, self.settings))
+        warm_up(Service(bundle, self.settings))
         return create_app(bundle, self.settings)
 
 
@@ -91,7 +93,7 @@ def serve(
             "The desk needs uvicorn, which is not installed. Install it with: pip install 'armin[web]'."
         ) from None
     factory = _Factory(str(bundle_path), limits, trust)
-    with _bound(host, port) as listener:
+    with _bound(host, port) as listener, _shared_metrics() if workers > 1 else nullcontext():
         # made here even if only workers need it: what cannot be loaded is refused once, not in a loop of new workers
         app = factory()
         config = uvicorn.Config(
@@ -108,6 +110,20 @@ def serve(
         if sys.stdin is not None and sys.stdin.fileno() != 0:
             sys.stdin = None  # uvicorn hands its number to the workers, where only 0 is open
         Multiprocess(config, sockets=[listener]).run()
+
+
+@contextmanager
+def _shared_metrics() -> Iterator[None]:
+    """A folder through which workers count together, unless there is one; told to them by their environment."""
+    if SHARED in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="armin-metrics-") as folder:
+        os.environ[SHARED] = folder
+        try:
+            yield
+        finally:
+            del os.environ[SHARED]
 
 
 def _bound(host: str, port: int) -> socket.socket:
