@@ -350,6 +350,38 @@ def test_parameters_out_of_their_rule_are_named(client, route, more, field):
         assert jargon not in data["detail"]
 
 
+def test_a_parameter_is_refused_by_the_rule_that_describes_it(client):
+    paths = client.get("/api/v1/openapi.json").json()["paths"]
+
+    def described(route):
+        body = paths[f"/api/v1/{route}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert (body["required"], body["additionalProperties"]) == (["row"], False)
+        assert "$ref" not in json.dumps(body)
+        return body["properties"]
+
+    count, choice = described("alternatives")["count"], described("letter")["choice"]
+    assert (count["minimum"], count["maximum"], count["default"]) == (1, 5, 3)
+    assert (choice["minimum"], choice["maximum"], choice["default"]) == (0, 4, 0)
+    for route, name, rule in (("alternatives", "count", count), ("letter", "choice", choice)):
+        for wrong in (int(rule["minimum"]) - 1, int(rule["maximum"]) + 1):
+            data = is_problem(client.post(f"/api/v1/{route}", json={"row": ROW, name: wrong}), 422, name)
+            assert data["detail"] == f"{name!r} must be {rule['title']}. Got {wrong} instead."
+    assert described("letter")["language"]["enum"] == ["de", "en"]
+    assert described("path")["locked"]["items"]["enum"] == LOANS.schema.names
+    columns = described("recourse")["row"]["properties"]
+    assert list(columns) == LOANS.schema.names
+    for name, column in columns.items():
+        limits, feature = column["anyOf"][0], LOANS.schema[name]
+        if feature.is_number:
+            edges = [(limits["minimum"], 200), (limits["minimum"] - 1, 422), (limits["maximum"] + 1, 422)]
+        else:
+            edges = [(limits["enum"][0], 200), ("something else", 422)]
+        for value, status in edges:
+            answer = client.post("/api/v1/recourse", json={"row": {**ROW, name: value}})
+            assert answer.status_code == status, answer.text
+            assert status == 200 or f"Got {value!r} instead." in answer.json()["detail"]
+
+
 def test_extreme_but_legal_input_is_answered(client):
     for more in (
         {"confidence": 1e-6},
@@ -813,5 +845,7 @@ def test_killing_a_worker_loses_only_the_requests_that_it_held(tmp_path, slow):
         answers = [future.result() for future in asked]
         assert sum(answer is None for answer in answers) == held[victim]
         assert all(answer.status_code == 200 for answer in answers if answer is not None)
-        assert until(lambda: len(set(desk.held()) - {victim}) == 2, 180)  # it is replaced
+        assert until(lambda: victim not in (now := desk.held()) and len(now) == 2, 180)  # it is replaced and forgotten
         assert desk.ask("/api/v1/recourse", json={"row": row}).status_code == 200
+        counted = re.findall(r'^armin_requests_total.*"/api/v1/recourse",status="200"} (\S+)$', desk.ask().text, re.M)
+        assert float(counted[0]) >= sum(answer is not None for answer in answers)  # by all workers, also the dead one

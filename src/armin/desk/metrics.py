@@ -44,6 +44,7 @@ class Metrics:
         self.stopped = Counter("armin_searches_stopped", "Searches stopped since the caller left.", registry=own)
         self._memory = _gauge("process_resident_memory_bytes", "Memory of this worker.", own)
         self._process = ProcessCollector(registry=None)
+        self._note_memory()
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Note one answered request."""

@@ -8,8 +8,8 @@ import socket
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -87,13 +87,12 @@ def serve(
         limits = replace(limits, hosts=(*limits.hosts, host) if is_loopback(host) else ("*",))
     try:
         import uvicorn
-        from uvicorn.supervisors import Multiprocess
     except ImportError:
         raise MissingDependencyError(
             "The desk needs uvicorn, which is not installed. Install it with: pip install 'armin[web]'."
         ) from None
     factory = _Factory(str(bundle_path), limits, trust)
-    with _bound(host, port) as listener, _shared_metrics() if workers > 1 else nullcontext():
+    with _bound(host, port) as listener:
         # made here even if only workers need it: what cannot be loaded is refused once, not in a loop of new workers
         app = factory()
         config = uvicorn.Config(
@@ -107,21 +106,27 @@ def serve(
             return
         if ready is not None:
             ready()
-        if sys.stdin is not None and sys.stdin.fileno() != 0:
-            sys.stdin = None  # uvicorn hands its number to the workers, where only 0 is open
-        Multiprocess(config, sockets=[listener]).run()
+        _run_many(config, listener)
 
 
-@contextmanager
-def _shared_metrics() -> Iterator[None]:
-    """A folder through which workers count together, unless there is one; told to them by their environment."""
-    if SHARED in os.environ:
-        yield
-        return
+def _run_many(config: Any, listener: socket.socket) -> None:
+    """Workers that are replaced when they die, and that count in a folder which their environment names."""
+    from prometheus_client.multiprocess import mark_process_dead
+    from uvicorn.supervisors import Multiprocess
+
+    class Supervisor(Multiprocess):  # type: ignore[misc]  # uvicorn is imported here only
+        def keep_subprocess_alive(self) -> None:
+            before = {process.pid for process in self.processes}
+            super().keep_subprocess_alive()
+            for pid in before - {process.pid for process in self.processes}:
+                mark_process_dead(pid)  # type: ignore[no-untyped-call]
+
+    if sys.stdin is not None and sys.stdin.fileno() != 0:
+        sys.stdin = None  # uvicorn hands its number to the workers, where only 0 is open
     with tempfile.TemporaryDirectory(prefix="armin-metrics-") as folder:
         os.environ[SHARED] = folder
         try:
-            yield
+            Supervisor(config, sockets=[listener]).run()
         finally:
             del os.environ[SHARED]
 
