@@ -417,12 +417,13 @@ shop = {levels = "found"}
 keep = {income = {least = 0, most_quantile = 0.8}, age = {below = 90}}
 complete = true
 trim = 0.25
+every = {digits = 2}
 order = ["mood", "years", "income"]
 label = {coded = true, name = "poor"}
-columns = {years = {from = "age"}, mood = {coded = true, kind = "integer"}}
+columns = {years = {from = "age", raise_to = 32}, mood = {coded = true, kind = "integer"}}
 """
 NORTH = """age,income,job,mood,score
-30,1.5,a,low,3
+30,1.54,a,low,3
 40,-7,b,high,8
 98,2.5,a,high,9
 ,3.5,a,low,5
@@ -452,7 +453,7 @@ def test_a_description_says_all_about_its_rows(described: Path) -> None:
     expected = pd.DataFrame(
         {
             "age": [30, 40, nan, nan, 60, 70, 45, 35],
-            "income": [1.5, nan, 2.5, nan, 4.5, 8.5, 2.2, 2.0],
+            "income": [1.54, nan, 2.5, nan, 4.5, 8.5, 2.2, 2.0],
             "job": pd.Categorical(jobs, ["baker", "cook"]),
             "mood": pd.Categorical(moods, ["low", "high"], ordered=True),
             "shop": pd.Categorical(["n"] * 4 + ["s"] * 4, ["n", "s"]),
@@ -477,11 +478,11 @@ def test_a_description_says_all_about_its_rows(described: Path) -> None:
 def test_a_form_says_what_differs(described: Path) -> None:
     bare = load_dataset(described, form="bare")
     # 98 is a code, -7 is no income, 4.5 and 8.5 are beyond the quantile, and one row has no job
-    assert bare.X.to_dict("list") == {"mood": [0, 1], "years": [30, 35], "income": [1.5, 2.0]}
+    assert bare.X.to_dict("list") == {"mood": [0, 1], "years": [32, 35], "income": [1.5, 2.0]}
     assert bare.X["years"].dtype == bare.X["mood"].dtype == np.int64
     assert (bare.y.tolist(), bare.y.name, bare.desired) == ([1, 0], "poor", 0)
     years, income = bare.schema["years"], bare.schema["income"]
-    assert (years.direction, years.lower, years.upper) == ("increase", 31, 34)
+    assert (years.direction, years.lower, years.upper) == ("increase", 32, 35)
     assert (income.lower, income.upper) == (1.625, 1.875)
     with pytest.raises(ParameterError, match=r"one of 'native', 'bare'. Got 'raw'"):
         load_dataset(described, form="raw")
