@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 from experiments.store import Row
 
 __all__ = ["Mean", "Paired", "Share", "Summary", "by", "counted", "mean", "paired", "share", "statuses", "summarise"]
 
-Z = 1.959963984540054
+LEVEL = 0.95
+Z = float(norm.ppf((1 + LEVEL) / 2))
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,8 @@ class Share:
     def interval(self) -> tuple[float, float]:
         if not self.n:
             return math.nan, math.nan
-        p, n = self.value, self.n
-        middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
-        half = Z / (1 + Z**2 / n) * math.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
-        return max(0.0, middle - half), min(1.0, middle + half)
+        found = binomtest(self.k, self.n).proportion_ci(LEVEL, method="wilson")
+        return float(found.low), float(found.high)
 
     def __repr__(self) -> str:
         low, high = self.interval

@@ -36,7 +36,17 @@ class SchemaError(ArminError, ValueError):
 
 
 class DataError(ArminError, ValueError):
-    """A row or frame does not fit its schema."""
+    """A row or frame does not fit its schema.
+
+    Parameters
+    ----------
+    rule : what is wrong, the rule and the value: for whoever filled in the form
+    advice : what whoever made the schema could do about it
+    """
+
+    def __init__(self, rule: str, advice: str = "") -> None:
+        super().__init__(f"{rule} {advice}" if advice else rule)
+        self.rule = rule
 
 
 class ModelError(ArminError, TypeError):

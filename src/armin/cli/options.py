@@ -26,6 +26,23 @@ class Method(StrEnum):
     IMPUTATION = "ImputationAR"
 
 
+class Decided(StrEnum):
+    """What has been decided."""
+
+    AUTO = "auto"
+    COMPLETE = "complete"
+    BLANK = "blank"
+    NONE = "none"
+
+
+class Judged(StrEnum):
+    """Who judges after the plan."""
+
+    TOLD = "told"
+    BLANK = "blank"
+    EITHER = "either"
+
+
 class Kind(StrEnum):
     """How a table is written down."""
 
@@ -117,6 +134,13 @@ class Settings:
     sampler: Annotated[
         str | None, typer.Option(metavar="NAME", help="How blanks are filled.", show_default="chained")
     ] = None
+    decision: Annotated[
+        Decided | None,
+        typer.Option(help="What has been decided about the person.", show_default="auto: as the model takes blanks"),
+    ] = None
+    reapply: Annotated[
+        Judged | None, typer.Option(help="Who judges after the plan.", show_default="told: the values will be known")
+    ] = None
     threshold: Annotated[
         float | None, typer.Option(help="Accepted from this probability on.", show_default="what predict says")
     ] = None
@@ -125,7 +149,12 @@ class Settings:
 
     def given(self) -> dict[str, Any]:
         """What was said, by the option's name."""
-        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+        found = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+        if "decision" in found:
+            found["decision"] = None if found["decision"] is Decided.NONE else str(found["decision"])
+        if "reapply" in found:
+            found["reapply"] = str(found["reapply"])
+        return found
 
 
 @dataclass(frozen=True)

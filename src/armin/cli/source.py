@@ -24,7 +24,7 @@ NAMES = {"samples": "n_samples", "seed": "random_state"}
 ONLY_FOR = {"confidence": ("ARMIN",), "samples": ("ARMIN", "RobustAR")}
 """Settings that not every method has."""
 
-FREE = ("confidence", "samples", "max_changes", "time_limit", "seed")
+FREE = ("confidence", "decision", "reapply", "samples", "max_changes", "time_limit", "seed")
 """Settings that a bundle leaves open; the others are part of what was learned."""
 
 NEEDED = ("model", "train", "schema", "desired")

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
+from armin.desk.contract import AlternativesAsked, Asked, LetterAsked, PlanAsked, contract_of
 from armin.desk.describe import feature_dict, named_in
 from armin.desk.problems import ProblemError
 from armin.desk.settings import DeskSettings
 from armin.explainer import ARMIN
 from armin.explainer.ask import AskOrAct
 from armin.explainer.estimator import Explainer
+from armin.promise import Promise
 from armin.recourse import Recourse, RecoursePath
-from armin.report.words import percent
 from armin.schema import Feature, Schema, Value
+from armin.words import Message
 
-__all__ = ["BundleLike", "Desk", "LetterPage", "Person", "warm_up"]
+__all__ = ["BundleLike", "LetterPage", "Service", "warm_up"]
 
 Row = Mapping[str, Value | None]
-Answer = TypeVar("Answer", bound=Recourse | RecoursePath | tuple[Recourse, ...] | AskOrAct)
 
 
 class BundleLike(Protocol):
@@ -38,15 +39,6 @@ class BundleLike(Protocol):
 
 
 @dataclass(frozen=True)
-class Person:
-    """One request: a whole row with its blanks as None, what is locked, and the confidence if another one is wanted."""
-
-    row: Row
-    locked: tuple[str, ...] = ()
-    confidence: float | None = None
-
-
-@dataclass(frozen=True)
 class LetterPage:
     """A letter as a page, and the policy under which a browser may show it."""
 
@@ -55,8 +47,8 @@ class LetterPage:
 
 
 @dataclass(frozen=True, eq=False)
-class Desk:
-    """The answers of one bundle.
+class Service:
+    """The answers of one bundle; each takes what was asked, with its whole row.
 
     Attributes
     ----------
@@ -70,8 +62,8 @@ class Desk:
     >>> from armin.datasets import make_loans
     >>> loans = make_loans()
     >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-    >>> desk = Desk(SimpleNamespace(explainer=explainer, title="Loans", people=(), manifest={}), DeskSettings())
-    >>> desk.recourse(Person(loans.applicant))["outcome"]
+    >>> bundle = SimpleNamespace(explainer=explainer, title="Loans", people=(), manifest={})
+    >>> Service(bundle, DeskSettings()).recourse(PlanAsked(row=loans.applicant))["outcome"]
     'plan'
     """
 
@@ -93,6 +85,11 @@ class Desk:
             return ()
         return tuple(languages(self._own))
 
+    @cached_property
+    def contract(self) -> dict[str, type[Asked]]:
+        """What may be asked here, by the name of the route, which is that of the method that answers."""
+        return contract_of(self.schema, most_plans=self.settings.most_plans, languages=self.languages)
+
     @property
     def _own(self) -> Mapping[str, str] | None:
         """The company's own letter files, if the bundle holds any."""
@@ -107,8 +104,8 @@ class Desk:
         explainer, limits = self.bundle.explainer, self.settings
         return {
             "title": self.bundle.title,
-            "desired": list(explainer.oracle_.target.labels),
-            "decisions": {str(label): str(label) for label in explainer.oracle_.target.labels},
+            "desired": list(explainer.fitted_.labels),
+            "decisions": {str(label): str(label) for label in explainer.fitted_.labels},
             "confidence": getattr(explainer, "confidence", None),
             "promise": _promise(explainer),
             "features": [feature_dict(feature) for feature in self.schema],
@@ -125,104 +122,101 @@ class Desk:
             },
         }
 
-    def recourse(self, person: Person) -> dict[str, Any]:
-        """The plan for one person."""
-        return self._ask(person, lambda e: e.explain(person.row, locked=person.locked)).to_dict()
+    def recourse(self, asked: PlanAsked) -> dict[str, Any]:
+        """The cheapest plan that works for enough plausible people."""
+        return self._plan(asked).to_dict() | {"reference": _reference()}
 
-    def path(self, person: Person) -> dict[str, Any]:
+    def path(self, asked: Asked) -> dict[str, Any]:
         """The cheapest plan for every confidence."""
-        path = self._ask(person, lambda e: e.path(person.row, locked=person.locked))
+        explainer, note = self._fitted(asked)
+        path = _noted(explainer.path(asked.row, locked=asked.locked), note)
         return {"asked": path.asked, "end": path.end.value, "points": path.to_list()}
 
-    def alternatives(self, person: Person, count: int) -> dict[str, Any]:
-        """Several plans to choose from."""
-        if count > self.settings.most_plans:
-            text = f"'count' must be at most {self.settings.most_plans}. Got {count} instead."
-            raise ProblemError.of_fields([("count", "#/count", text)])
-        return {"plans": [plan.to_dict() for plan in self._plans(person, count)]}
+    def alternatives(self, asked: AlternativesAsked) -> dict[str, Any]:
+        """Several plans to choose from, cheapest first."""
+        return {"plans": [plan.to_dict() for plan in self._plans(asked, asked.count)]}
 
-    def ask(self, person: Person) -> dict[str, Any]:
-        """What telling each blank would be worth."""
-        found = self._ask(person, lambda e: e.ask(person.row, locked=person.locked))
-        return found.to_dict() | {"notes": list(found.plan.notes)}
+    def ask(self, asked: Asked) -> dict[str, Any]:
+        """For each blank, whether telling it would help."""
+        explainer, note = self._fitted(asked)
+        found: AskOrAct = _noted(explainer.ask(asked.row, locked=asked.locked), note)
+        return found.to_dict() | {"notes": [str(note) for note in found.plan.notes]}
 
-    def letter(
-        self, person: Person, *, language: str, applicant: str, choice: int, reference: str | None
-    ) -> LetterPage:
-        """The letter with the chosen plan."""
+    def letter(self, asked: LetterAsked) -> LetterPage:
+        """A letter to print, with the chosen plan."""
         if not self.languages:
             raise ProblemError(501, "Letters are not part of this installation. Update ARMIN.")
-        if language not in self.languages:
-            text = f"'language' must be one of {', '.join(self.languages)}. Got {language!r} instead."
-            raise ProblemError.of_fields([("language", "#/language", text)])
-        if choice >= self.settings.most_plans:
-            text = f"'choice' must be less than {self.settings.most_plans}. Got {choice} instead."
-            raise ProblemError.of_fields([("choice", "#/choice", text)])
         from armin.letter import write_letter
 
-        plans = list(self._plans(person, max(choice + 1, 3)))
-        if not plans:
-            plans = [self._ask(person, lambda e: e.explain(person.row, locked=person.locked))]
+        choice = asked.choice
+        plans = self._plans(asked, max(choice + 1, 3)) or [self._plan(asked)]
         if choice >= len(plans):
             text = f"'choice' must be one of the {len(plans)} plans, counted from 0. Got {choice} instead."
             raise ProblemError.of_fields([("choice", "#/choice", text)])
         plans.insert(0, plans.pop(choice))
         letter = write_letter(
-            plans, person.row, schema=self.schema, language=language, applicant=applicant,
-            organisation=self.settings.organisation, reference=reference, locked=person.locked,
+            plans, asked.row, schema=self.schema, language=asked.language, applicant=asked.applicant,
+            organisation=self.settings.organisation, reference=asked.reference, locked=asked.locked,
             templates=self._own,
         )  # fmt: skip
         return LetterPage(letter.html, letter.content_security_policy)
 
-    def _plans(self, person: Person, count: int) -> tuple[Recourse, ...]:
-        plans = self._ask(person, lambda e: e.alternatives(person.row, count, locked=person.locked))
+    def _plan(self, asked: Asked) -> Recourse:
+        explainer, note = self._fitted(asked)
+        plan: Recourse = _noted(explainer.explain(asked.row, locked=asked.locked), note)
+        return plan
+
+    def _plans(self, asked: Asked, count: int) -> list[Recourse]:
+        explainer, note = self._fitted(asked)
+        plans = list(_noted(explainer.alternatives(asked.row, count, locked=asked.locked), note))
         # who is accepted as they stand needs no plan
         return plans[:1] if plans and plans[0].outcome == "already_accepted" else plans
 
-    def _ask(self, person: Person, question: Callable[[Explainer], Answer]) -> Answer:
-        """Put a question to a copy of the explainer, so that requests share nothing that changes."""
-        explainer: Explainer = self.bundle.explainer
-        note = ""
-        if person.confidence is not None:
+    def _fitted(self, asked: Asked) -> tuple[Explainer, Message | None]:
+        """A copy of the explainer for one request, so that requests share nothing that changes; and a note, or none."""
+        explainer: Explainer = copy(self.bundle.explainer)
+        limit = self.settings.time_limit
+        explainer.set_params(time_limit=min(explainer.time_limit or limit, limit))
+        if asked.decision is not None:
+            explainer.set_params(decision=None if asked.decision == "none" else asked.decision)
+        if asked.reapply is not None:
+            explainer.set_params(reapply=asked.reapply)
+        note = None
+        confidence = getattr(asked, "confidence", None)
+        if confidence is not None:
             if not isinstance(explainer, ARMIN):
                 text = f"{type(explainer).__name__} works without a confidence. Leave 'confidence' out."
                 raise ProblemError.of_fields([("confidence", "#/confidence", text)])
-            explainer = explainer.asking(person.confidence)
-        elif isinstance(explainer, ARMIN) and not _is_tested(explainer, person):
+            explainer = explainer.at(confidence)
+        elif isinstance(explainer, ARMIN) and not _is_tested(explainer, asked):
             # a test on real people takes minutes: it belongs to 'armin calibrate', not into a request
             level = max([float(explainer.confidence), *(c.used_level for c in explainer.calibrations_.values())])
-            explainer = explainer.asking(level)
-            note = _untested(person, level)
-        mine = copy(explainer)
-        mine.time_limit = min(explainer.time_limit or self.settings.time_limit, self.settings.time_limit)
-        answer: Answer = _noted(question(mine), note)
-        return answer
+            explainer = explainer.at(level)
+            note = Message("promise.untested", level=level, locked=bool(asked.locked))
+        return explainer, note
 
-    def _whole(self, row: Row) -> Row:
+    def _whole(self, row: Row) -> dict[str, Value | None]:
         """A prepared applicant's row with all columns."""
         return {name: row.get(name) for name in self.schema.names}
 
 
-def _untested(person: Person, level: float) -> str:
-    locked = " who cannot change the same things" if person.locked else ""
-    return (
-        f"This advice makes no promise: it was not tested on real people with the same blanks{locked}. It asks for "
-        f"{percent(level)} of the plausible values instead."
-    )
+def _reference() -> str:
+    """A number to quote: random, so that it says nothing about the person."""
+    from armin.letter import new_reference
+
+    return new_reference()
 
 
-def _is_tested(explainer: ARMIN, person: Person) -> bool:
+def _is_tested(explainer: ARMIN, asked: Asked) -> bool:
     """Whether nothing was promised, or the promise was tested on people like this one."""
-    blanks = tuple(sorted(name for name, value in person.row.items() if value is None))
-    if explainer.promise is None or not blanks:
+    if explainer.promise is None or not any(value is None for value in asked.row.values()):
         return True
-    pattern = (None if explainer.missingness is not None else blanks, tuple(sorted(person.locked)))
-    return pattern in explainer.calibrations_
+    return explainer.tested(asked.row, locked=asked.locked) is not None
 
 
-def _noted(answer: Any, note: str) -> Any:
+def _noted(answer: Any, note: Message | None) -> Any:
     """An answer with one more note, if there is one, on each of its plans."""
-    if not note:
+    if note is None:
         return answer
     if isinstance(answer, RecoursePath):
         return replace(answer, points=_noted(answer.points, note))
@@ -235,29 +229,33 @@ def _noted(answer: Any, note: str) -> Any:
 
 def _promise(explainer: Explainer) -> dict[str, Any] | None:
     """What is promised, and for which blanks it was tested; "blanks" is null where they come from a model."""
-    if not isinstance(explainer, ARMIN) or explainer.promise is None:
+    promise = Promise.of(explainer.promise) if isinstance(explainer, ARMIN) else None
+    if promise is None or not isinstance(explainer, ARMIN):
         return None
     tested = [
-        {"blanks": blanks, "locked": locked, "kept": test.kept, "sentence": test.sentence}
-        for (blanks, locked), test in explainer.calibrations_.items()
-    ]
-    return {"share": explainer.promise, "assurance": explainer.assurance, "tested": tested}
+        {
+            "blanks": pattern.blanks, "locked": pattern.locked, "decision": pattern.decision,
+            "reapply": pattern.reapply, "kept": test.kept, "sentence": test.sentence,
+        }
+        for pattern, test in explainer.calibrations_.items()
+    ]  # fmt: skip
+    return {"share": promise.share, "assurance": promise.assurance, "tested": tested}
 
 
-def warm_up(desk: Desk) -> None:
+def warm_up(service: Service) -> None:
     """Answer once for nobody in particular, so that the first person does not wait for the search to be loaded."""
-    features = desk.schema.features
-    rows: list[Row] = [person["row"] for person in desk.bundle.people[:1]]
+    features = service.schema.features
+    rows: list[Row] = [person["row"] for person in service.bundle.people[:1]]
     first = next((i for i, f in enumerate(features) if not f.actionable), 0)
     rows.append({f.name: None if i == first and len(features) > 1 else _middle(f) for i, f in enumerate(features)})
-    explainer = desk.bundle.explainer
+    explainer = service.bundle.explainer
     searching = copy(explainer)
     if explainer.method == "auto":  # small forms are listed, larger ones are searched
-        searching.method = "search"
+        searching.set_params(method="search")
     for one in (explainer, searching):
         for row in rows:
-            quick = Desk(_Instead(desk.bundle, one), replace(desk.settings, time_limit=5.0))
-            quick.recourse(Person(desk._whole(row)))
+            quick = Service(_Instead(service.bundle, one), replace(service.settings, time_limit=5.0))
+            quick._plan(Asked(row=service._whole(row)))
 
 
 @dataclass(frozen=True, eq=False)

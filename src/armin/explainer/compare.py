@@ -15,15 +15,11 @@ from armin.errors import ParameterError
 from armin.explainer.draw import fresh_of
 from armin.explainer.fitted import Fitted
 from armin.explainer.world import find_world
-from armin.impute import Sampler, as_sampler
+from armin.impute import Sampler, as_sampler, compared_samplers
 from armin.recourse import Recourse
 from armin.report.words import figure, percent
 
-__all__ = ["SAMPLERS", "Comparison", "compare", "sampled_by"]
-
-
-SAMPLERS = ("chained", "donors", "forest", "copula", "marginal")
-"""The ways to fill blanks that are compared if none are named, as far as they are known."""
+__all__ = ["Comparison", "compare", "sampled_by"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +114,7 @@ def sampled_by(
     if isinstance(samplers, str):
         raise ParameterError(f"'samplers' must be a list of names. Got the text {samplers!r} instead.")
     if samplers is None:
-        named: dict[str, str | Sampler] = {name: name for name in SAMPLERS if _known(name)}
+        named: dict[str, str | Sampler] = {name: name for name in compared_samplers()}
     else:
         named = dict(samplers) if isinstance(samplers, Mapping) else {name: name for name in samplers}
     if not named:
@@ -127,14 +123,6 @@ def sampled_by(
         name: replace(fitted, sampler=deepcopy(as_sampler(spec)).fit(codes, fitted.schema), imputer=None, native=False)
         for name, spec in named.items()
     }
-
-
-def _known(name: str) -> bool:
-    try:
-        as_sampler(name)
-    except ParameterError:
-        return False
-    return True
 
 
 def _key(plan: Recourse) -> tuple[Any, ...]:

@@ -123,8 +123,8 @@ class Feature:
             found = self._find(as_number(value))
         if found is None:
             raise DataError(
-                f"Column {self.name!r} must be one of {short_list(self.categories)}, or blank. Got {value!r} instead. "
-                "Correct the value, or add the category to the schema."
+                f"Column {self.name!r} must be one of {short_list(self.categories)}, or blank. Got {value!r} instead.",
+                "Correct the value, or add the category to the schema.",
             )
         return float(found)
 
@@ -142,15 +142,15 @@ class Feature:
             raise DataError(f"Column {self.name!r} must be finite, or blank. Got {value!r} instead.")
         if self.kind == "integer" and number != round(number):
             raise DataError(
-                f"Column {self.name!r} must be a whole number, or blank. Got {value!r} instead. "
-                "If fractions are meant, declare the column as 'continuous'."
+                f"Column {self.name!r} must be a whole number, or blank. Got {value!r} instead.",
+                "If fractions are meant, declare the column as 'continuous'.",
             )
         slack = 1e-12 * max(1.0, abs(number))
         if not self.low_code - slack <= number <= self.high_code + slack:
             raise DataError(
                 f"Column {self.name!r} must be in {interval(self.low_code, self.high_code)}, or blank. "
-                f"Got {value!r} instead. Correct the value, or widen the schema: "
-                f"schema.update(bounds={{{self.name!r}: (low, high)}})."
+                f"Got {value!r} instead.",
+                f"Correct the value, or widen the schema: schema.update(bounds={{{self.name!r}: (low, high)}}).",
             )
         return min(max(number, self.low_code), self.high_code)
 
