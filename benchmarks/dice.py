@@ -50,5 +50,5 @@ def _cost(cell: Cell, row: pd.DataFrame, after: pd.DataFrame) -> float:
         before, new = schema.encode(row)[0], schema.encode(target, clip=True)[0]
     except ValueError:
         return np.inf
-    tables = [explainer.cost_.table(i, before[i : i + 1], new[i : i + 1, None]) for i in range(len(schema))]
+    tables = [explainer.fitted_.cost.table(i, before[i : i + 1], new[i : i + 1, None]) for i in range(len(schema))]
     return float(sum(t[0, 0] for t in tables))

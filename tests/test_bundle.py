@@ -32,7 +32,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import armin.costs
 import armin.impute
-from armin import ARMIN, ImputationAR, RobustAR, Schema
+from armin import ARMIN, ImputationAR, Promise, RobustAR, Schema
 from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.bundle.archive import PARTS, write_stored
 from armin.bundle.like import describe_types, frame_of_types
@@ -203,7 +203,7 @@ def test_native_missing_and_arrays() -> None:
     row = [-1.0, np.nan, -0.5]
     loaded = there_and_back(explainer)
     assert isinstance(loaded.sampler, NativeMissing)
-    assert loaded.decision_.like is None
+    assert loaded.fitted_.decision.like is None
     assert said(loaded, row) == said(explainer, row)
 
 
@@ -243,7 +243,9 @@ def test_categories_of_every_type_survive() -> None:
 
 
 def test_a_promise_survives(world: World) -> None:
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", promise=0.5, n_people=12, n_samples=8, n_fresh=0)
+    explainer = ARMIN(
+        world.classifier, world.schema, desired="yes", promise=Promise(0.5, n_people=12), n_samples=8, n_fresh=0
+    )
     explainer.fit(world.X[:60], people=world.X[60:])
     before = said(explainer, world.row)
     loaded = there_and_back(explainer)
@@ -310,10 +312,10 @@ def test_no_more_training_rows_than_it_says(tmp_path: Path) -> None:
     loans = make_loans(3000)
     explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
     loaded = load_bundle(save_bundle(tmp_path / "b", explainer)).explainer
-    assert len(loaded.sampler_.start_.neighbours_.codes) == 2000
-    for values in loaded.sampler_.marginal_.observed_:
+    assert len(loaded.fitted_.sampler.start_.neighbours_.codes) == 2000
+    for values in loaded.fitted_.sampler.marginal_.observed_:
         assert len(np.unique(values)) == 1
-    assert len(np.unique(explainer.sampler_.marginal_.observed_[1])) > 100  # the explainer at hand keeps its own
+    assert len(np.unique(explainer.fitted_.sampler.marginal_.observed_[1])) > 100  # the explainer at hand keeps its own
 
 
 def test_slim_leaves_out_what_is_not_looked_at_and_answers_the_same(world: World) -> None:

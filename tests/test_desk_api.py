@@ -22,7 +22,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from armin import ARMIN, ImputationAR, Schema
+from armin import ARMIN, ImputationAR, Promise, Schema
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
 
@@ -582,7 +582,7 @@ def test_answering_changes_nothing_in_the_explainer(explainer):
 @pytest.fixture(scope="module")
 def promising():
     half = len(LOANS.X) // 2
-    explainer = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=0.8, n_people=60)
+    explainer = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=Promise(0.8, n_people=60))
     explainer.fit(LOANS.X[:half], people=LOANS.X[half:]).calibrate(blanks=["Income"])
     return explainer
 

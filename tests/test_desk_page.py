@@ -70,7 +70,7 @@ def serving(bundle: Any, **settings: Any) -> Iterator[str]:
 def packed(explainer: Any, title: str, people: list[dict[str, Any]]) -> Any:
     from armin.bundle import Bundle
 
-    return Bundle(explainer, {"title": title, "desired": list(explainer.oracle_.target.labels)}, tuple(people))
+    return Bundle(explainer, {"title": title, "desired": list(explainer.fitted_.oracle.target.labels)}, tuple(people))
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
-from armin import ARMIN, ImputationAR, Schema, compare_samplers
+from armin import ARMIN, ImputationAR, Schema
 from armin.actions import build_grid
 from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.bundle.plain import KNOWN
@@ -148,7 +148,7 @@ from armin.datasets import make_loans
 loans = make_loans(400)
 explainer = ARMIN(loans.classifier, loans.schema, desired="approved", sampler="latest", cost="range").fit(loans.X)
 plan = explainer.explain(loans.applicant)
-assert plan.found and type(explainer.sampler_).__module__ == "armin.impute.latest"
+assert plan.found and type(explainer.fitted_.sampler).__module__ == "armin.impute.latest"
 file = save_bundle(Path(sys.argv[1]) / "b.armin", explainer)  # ARMIN's own classes need no trust
 assert inspect_bundle(file)["trust"] == []
 assert any("the last 20 training rows" in sentence for sentence in inspect_bundle(file)["kept"])
@@ -184,13 +184,13 @@ def test_a_sampler(define: Define, world: World, tmp_path: Path) -> None:
     assert type(as_sampler("latest")) is LatestRows
     explainer = explainer_of(world, sampler="latest")
     codes = world.schema.encode(world.X)
-    drawn = explainer.sampler_.sample(world.schema.encode(world.row)[0], 200, np.random.default_rng(0)).values
+    drawn = explainer.fitted_.sampler.sample(world.schema.encode(world.row)[0], 200, np.random.default_rng(0)).values
     blank = np.isnan(world.schema.encode(world.row)[0])
     np.testing.assert_array_equal(np.unique(drawn[:, blank], axis=0), np.unique(codes[-20:][:, blank], axis=0))
     assert advice(explainer, world) == advice(explainer_of(world, sampler=LatestRows()), world)
     with pytest.raises(ParameterError, match="'forest', 'latest', 'marginal'"):
         as_sampler("newest")
-    compared = compare_samplers(explainer, world.X, world.row, ("latest", "marginal"))
+    compared = explainer.compare_samplers(world.row, world.X, ("latest", "marginal"))
     assert list(compared.plans) == ["latest", "marginal"]
     assert "latest" not in compared_samplers()
     assert "latest: all blanks at once, copied from one of the last training rows." in shown_help("explain")
@@ -230,7 +230,7 @@ def test_an_imputer(world: World) -> None:
     explainer = ImputationAR(world.classifier, world.schema, desired="yes", imputer="highest").fit(world.X)
     assert explainer.explain(world.row).found
     row = world.schema.encode(world.row)[0]
-    filled = explainer.imputer_.impute(row)
+    filled = explainer.fitted_.imputer.impute(row)
     np.testing.assert_array_equal(filled, np.where(np.isnan(row), [f.high_code for f in world.schema], row))
     with pytest.raises(ParameterError, match="'highest', 'knn', 'mean', 'mice'"):
         as_imputer("lowest")
@@ -247,7 +247,7 @@ def test_a_cost(define: Define, world: World, tmp_path: Path) -> None:
     explainer = explainer_of(world, cost="range")
     for position, feature in enumerate(world.schema):
         low, high = feature.low_code, feature.high_code
-        table = explainer.cost_.table(position, np.array([low]), np.array([[low, high]]))
+        table = explainer.fitted_.cost.table(position, np.array([low]), np.array([[low, high]]))
         np.testing.assert_allclose(table, [[0.0, feature.difficulty]])
     plan = explainer.explain(world.row)
     assert plan.found
@@ -333,8 +333,8 @@ def test_a_model_reader(define: Define, monkeypatch: pytest.MonkeyPatch) -> None
     X = pd.DataFrame({"years": rng.integers(0, 40, 300), "saved": rng.integers(0, 10, 300)})
     settings = {"desired": "approved", "n_samples": 30, "n_fresh": 0}
     explainer, asked = (ARMIN(card, Schema.infer(X), method=how, **settings).fit(X) for how in ("auto", "blackbox"))
-    assert isinstance(explainer.read_.model, LinearModel)
-    assert isinstance(asked.read_.model, BlackBox)
+    assert isinstance(explainer.fitted_.read.model, LinearModel)
+    assert isinstance(asked.fitted_.read.model, BlackBox)
     row = {"years": 5, "saved": None}
     plan = explainer.explain(row)
     assert plan.found

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from armin import ARMIN, Schema
 from armin.actions import build_grid
 from armin.errors import AuditError, SchemaError
+from armin.explainer.advise import pose
 from armin.problem.rules import apply_rules
 from armin.recourse.audit import check_action
 from armin.schema import AtLeast, AtMostOne, Condition, Feature, Forbid, IfThen, Rule, Together
@@ -166,7 +167,7 @@ def test_completions_that_break_a_rule_are_not_plausible():
     y = (X["total"] + X["part"] > 8).astype(int)
     schema = Schema.infer(X).with_rules(AtLeast("total", "part"))
     explainer = ARMIN(LogisticRegression().fit(X, y), schema, desired=1, sampler="uniform", n_fresh=0).fit(X)
-    sample, _ = explainer._samples(schema.encode({"total": 3, "part": None})[0])
+    sample = pose(explainer.current, schema.encode({"total": 3, "part": None})[0], (), 0.75).sample
     assert (sample.values[:, 0] >= sample.values[:, 1]).all()
 
 

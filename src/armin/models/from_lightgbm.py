@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,22 +70,24 @@ def prepare_lightgbm(estimator: Any) -> Prepare:
     known = getattr(estimator.booster_, "pandas_categorical", None) or []
     codes, zero_is_missing = _kinds_of_inputs(text)
 
-    def prepare(rows: Any) -> FloatArray:
-        if isinstance(rows, pd.DataFrame):
-            with_categories = [i for i, kind in enumerate(rows.dtypes) if isinstance(kind, pd.CategoricalDtype)]
-            given = {i: category_codes(rows.iloc[:, i], k) for i, k in zip(with_categories, known, strict=True)}
-            matrix = dense_but(rows, given)
-        else:
-            matrix = dense(rows).copy()
-            if getattr(rows, "dtype", None) is not None and rows.dtype.kind in "iu":
-                matrix = matrix.astype(np.float32).astype(np.float64)
-        matrix[:, codes] = np.trunc(matrix[:, codes])
-        small = np.abs(matrix) <= _ZERO
-        matrix[small] = 0.0
-        matrix[small & zero_is_missing] = np.nan
-        return matrix
+    return partial(_prepare, known, codes, zero_is_missing)
 
-    return prepare
+
+def _prepare(known: list[Any], codes: Any, zero_is_missing: Any, rows: Any) -> FloatArray:
+    """What LightGBM makes of rows."""
+    if isinstance(rows, pd.DataFrame):
+        with_categories = [i for i, kind in enumerate(rows.dtypes) if isinstance(kind, pd.CategoricalDtype)]
+        given = {i: category_codes(rows.iloc[:, i], k) for i, k in zip(with_categories, known, strict=True)}
+        matrix = dense_but(rows, given)
+    else:
+        matrix = dense(rows).copy()
+        if getattr(rows, "dtype", None) is not None and rows.dtype.kind in "iu":
+            matrix = matrix.astype(np.float32).astype(np.float64)
+    matrix[:, codes] = np.trunc(matrix[:, codes])
+    small = np.abs(matrix) <= _ZERO
+    matrix[small] = 0.0
+    matrix[small & zero_is_missing] = np.nan
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,13 +75,15 @@ def prepare_hist_boosting(estimator: Any) -> Prepare:
     if getattr(estimator, "is_categorical_", None) is None:
         return dense
 
-    def prepare(rows: Any) -> FloatArray:
-        encoded = dense(estimator._preprocessor.transform(rows))
-        inputs = np.empty_like(encoded)
-        inputs[:, columns] = encoded
-        return inputs
+    return partial(_prepare, estimator, columns)
 
-    return prepare
+
+def _prepare(estimator: Any, columns: Any, rows: Any) -> FloatArray:
+    """What the estimator makes of rows."""
+    encoded = dense(estimator._preprocessor.transform(rows))
+    inputs = np.empty_like(encoded)
+    inputs[:, columns] = encoded
+    return inputs
 
 
 def _columns(estimator: Any) -> IntArray:

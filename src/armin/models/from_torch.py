@@ -6,6 +6,7 @@ PyTorch is imported only when a network is asked or read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,11 @@ def read_torch(estimator: Any, target: Target) -> ReluNetwork | LinearModel:
 def prepare_torch(estimator: Any) -> Prepare:
     """Numbers, rounded to the precision of the module's weights."""
     precision = str(_precision(estimator.module)).rpartition(".")[2]
-    return lambda rows: dense(rows).astype(precision).astype(np.float64)
+    return partial(_rounded, precision)
+
+
+def _rounded(precision: str, rows: Any) -> FloatArray:
+    return dense(rows).astype(precision).astype(np.float64)
 
 
 class _in_eval_mode:  # noqa: N801  reads as a statement

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,27 +85,29 @@ def prepare_xgboost(estimator: Any) -> Prepare:
     remembered = [i for i in coded if i < sizes.size and sizes[i] > 0]
     finder = _one_leaf_per_code(estimator, saved, [(i, int(sizes[i])) for i in remembered]) if remembered else None
 
-    def prepare(rows: Any) -> FloatArray:
-        if isinstance(rows, pd.DataFrame):
-            own = {
-                i: category_codes(rows.iloc[:, i])
-                for i, kind in enumerate(rows.dtypes)
-                if isinstance(kind, pd.CategoricalDtype)
-            }
-            if finder is not None and own:
-                # leaf 2j + 2 belongs to code j, and the last one to all others
-                leaf = np.asarray(finder.apply(rows), dtype=np.intp).reshape(len(rows), len(remembered))
-                for column, i in enumerate(remembered):
-                    code = np.where(leaf[:, column] % 2 == 0, leaf[:, column] // 2 - 1.0, -1.0)
-                    own[i] = np.where(np.isnan(own[i]), np.nan, code)
-            matrix = dense_but(rows, own)
-        else:
-            matrix = dense(rows).copy()
-        codes = matrix[:, coded].astype(np.float32)
-        matrix[:, coded] = np.where(codes < 0, -1.0, np.trunc(codes))
-        return matrix
+    return partial(_prepare, finder, remembered, coded)
 
-    return prepare
+
+def _prepare(finder: Any, remembered: list[int], coded: list[int], rows: Any) -> FloatArray:
+    """What XGBoost makes of rows."""
+    if isinstance(rows, pd.DataFrame):
+        own = {
+            i: category_codes(rows.iloc[:, i])
+            for i, kind in enumerate(rows.dtypes)
+            if isinstance(kind, pd.CategoricalDtype)
+        }
+        if finder is not None and own:
+            # leaf 2j + 2 belongs to code j, and the last one to all others
+            leaf = np.asarray(finder.apply(rows), dtype=np.intp).reshape(len(rows), len(remembered))
+            for column, i in enumerate(remembered):
+                code = np.where(leaf[:, column] % 2 == 0, leaf[:, column] // 2 - 1.0, -1.0)
+                own[i] = np.where(np.isnan(own[i]), np.nan, code)
+        matrix = dense_but(rows, own)
+    else:
+        matrix = dense(rows).copy()
+    codes = matrix[:, coded].astype(np.float32)
+    matrix[:, coded] = np.where(codes < 0, -1.0, np.trunc(codes))
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)
