@@ -35,7 +35,7 @@ from fastapi.testclient import TestClient  # noqa: E402
 
 from armin.bundle import save_bundle  # noqa: E402
 from armin.desk.app import create_app  # noqa: E402
-from armin.desk.contract import AlternativesAsked  # noqa: E402
+from armin.desk.contract import AlternativesAsked, contract_of  # noqa: E402
 from armin.desk.demo import demo_people  # noqa: E402
 from armin.desk.serve import serve  # noqa: E402
 from armin.desk.service import Service, warm_up  # noqa: E402
@@ -382,6 +382,15 @@ def test_a_parameter_is_refused_by_the_rule_that_describes_it(client):
             assert status == 200 or f"Got {value!r} instead." in answer.json()["detail"]
 
 
+def test_the_contract_hands_on_a_whole_row_and_each_lock_once():
+    asked = contract_of(LOANS.schema)["path"].model_validate(
+        {"row": {"Age": 32}, "locked": ["Purpose", "Age", "Purpose"]}
+    )
+    assert asked.row == dict.fromkeys(LOANS.schema.names) | {"Age": 32}
+    assert list(asked.row) == LOANS.schema.names
+    assert asked.locked == ("Purpose", "Age")
+
+
 def test_extreme_but_legal_input_is_answered(client):
     for more in (
         {"confidence": 1e-6},
@@ -582,7 +591,8 @@ def test_answering_changes_nothing_in_the_explainer(explainer):
 @pytest.fixture(scope="module")
 def promising():
     half = len(LOANS.X) // 2
-    explainer = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=Promise(0.8, n_people=60))
+    promise = Promise(0.8, n_people=60)
+    explainer = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=promise, confidence=0.5)
     explainer.fit(LOANS.X[:half], people=LOANS.X[half:]).calibrate(blanks=["Income"])
     return explainer
 
@@ -605,7 +615,8 @@ def test_a_promise_is_made_for_the_blanks_that_were_tested(promising):
 def test_blanks_that_were_not_tested_get_an_answer_without_a_promise_and_no_test(promising, monkeypatch):
     monkeypatch.setattr("armin.explainer.methods.run_trials", None)  # calling it would be an error
     before = dict(promising.calibrations_)
-    level = max(promising.confidence, before[("Income",), ()].used_level)
+    level = before[("Income",), ()].used_level
+    assert level > promising.confidence  # so the higher one is taken
     with TestClient(create_app(bundle_of(promising)), base_url="http://localhost") as client:
         for more in ({"row": {**ROW, "Education": None}}, {"row": ROW, "locked": ["Purpose", "Purpose"]}):
             answer = client.post("/api/v1/recourse", json=more).json()
