@@ -10,6 +10,8 @@ True
 
 from __future__ import annotations
 
+from typing import Self
+
 __all__ = [
     "ArminError",
     "AuditError",
@@ -36,7 +38,28 @@ class SchemaError(ArminError, ValueError):
 
 
 class DataError(ArminError, ValueError):
-    """A row or frame does not fit its schema."""
+    """A row or frame does not fit its schema.
+
+    Attributes
+    ----------
+    fact : the rule and the value received, for whoever gave the value
+    next_step : what to do about it, for whoever made the schema
+
+    Examples
+    --------
+    >>> DataError.of_value("'age' must be a number.", "x", "Or declare it as 'categorical'.").fact
+    "'age' must be a number. Got 'x' instead."
+    """
+
+    fact = next_step = ""
+
+    @classmethod
+    def of_value(cls, rule: str, value: object, next_step: str = "") -> Self:
+        """The refusal of one value."""
+        fact = f"{rule} Got {value!r} instead."
+        error = cls(f"{fact} {next_step}".rstrip())
+        error.fact, error.next_step = fact, next_step
+        return error
 
 
 class ModelError(ArminError, TypeError):

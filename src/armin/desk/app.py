@@ -81,7 +81,7 @@ def create_app(bundle: BundleLike, settings: DeskSettings | None = None) -> Fast
     )
     _add_answers(app, desk, searches)
     _add_views(app, desk, metrics)
-    page = _add_page(app)
+    page = _add_page(app, desk)
     routes = {route.path for route in app.routes if hasattr(route, "path")}
     app.add_middleware(Guard, settings=settings, metrics=metrics, routes=routes, open_routes={"/healthz", *page})
     return app
@@ -93,7 +93,13 @@ def _add_answers(app: FastAPI, desk: Desk, searches: Searches) -> None:
 
     async def answer(request: Request, model: type[A], work: Callable[[A, Person], T]) -> T:
         asked = await read_asked(request, model, schema, settings)
-        person = Person(asked.row, asked.locked, getattr(asked, "confidence", None))
+        unknown = [code for code in asked.languages if code not in desk.languages]
+        if unknown:
+            text = f"'languages' must be some of {', '.join(desk.languages)}. Got {unknown[0][:20]!r} instead."
+            raise ProblemError.of_fields([("languages", "#/languages", text)])
+        person = Person(
+            asked.row, asked.locked, getattr(asked, "confidence", None), tuple(dict.fromkeys(asked.languages))
+        )
         try:
             return await searches.run(lambda: work(asked, person), request.receive)
         except (DataError, ParameterError, SchemaError) as error:
@@ -183,15 +189,22 @@ def _add_views(app: FastAPI, desk: Desk, metrics: Metrics) -> None:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")
 
 
-def _add_page(app: FastAPI) -> list[str]:
-    """The page and its files, by name: what is not in the folder at the start is never served."""
+def _add_page(app: FastAPI, desk: Desk) -> list[str]:
+    """The page, its words and its files, by name: what is not in the folder at the start is never served."""
     files = [file for file in sorted(STATIC.glob("*")) if file.suffix in KINDS] if STATIC.is_dir() else []
     paths = []
     for file in files:
         path = "/" if file.name == "index.html" else f"/{file.name}"
         app.get(path, include_in_schema=False)(_sender(file))
         paths.append(path)
-    return paths
+
+    @app.get("/words.json", include_in_schema=False)
+    async def words(request: Request) -> Response:
+        """The page's own words, in the first of the wanted languages that the desk has."""
+        wanted = request.query_params.get("languages", "")[:200].split(",")
+        return JSONAnswer(desk.page_words(wanted))
+
+    return [*paths, "/words.json"]
 
 
 def _sender(file: Path) -> Callable[[], Any]:

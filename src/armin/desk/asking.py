@@ -25,6 +25,7 @@ LONGEST_NAME = 60
 RULES = {
     "row": 'an object with one value per column, such as {"Age": 40}',
     "locked": "a list of at most 1,000 column names",
+    "languages": "a list of at most 20 codes of languages, such as en or de",
     "confidence": f"a number from {LEAST_CONFIDENCE:f} to 1, or null",
     "count": "a whole number of at least 1",
     "language": "the code of a language, such as en or de",
@@ -54,6 +55,7 @@ class Asked(BaseModel):
 
     row: Annotated[dict[str, Cell], Field(max_length=10_000)]
     locked: Annotated[tuple[Short, ...], Field(max_length=1000, strict=False)] = ()
+    languages: Annotated[tuple[Short, ...], Field(max_length=20, strict=False)] = ()
 
 
 class RecourseAsked(Asked):
@@ -212,10 +214,8 @@ def check_row(schema: Schema, row: Mapping[str, Value | None]) -> dict[str, Valu
         try:
             _check_value(feature, checked[feature.name])
         except DataError as error:
-            # what follows is for whoever made the schema, not for whoever fills in the form
-            rule = str(error).partition(" instead. ")
-            text = rule[0] + rule[1].rstrip()
-            errors.append((feature.name, _pointer("row", feature.name), text))
+            # the next step is for whoever made the schema, not for whoever fills in the form
+            errors.append((feature.name, _pointer("row", feature.name), error.fact or str(error)))
     if errors:
         raise ProblemError.of_fields(errors)
     return checked
@@ -223,7 +223,7 @@ def check_row(schema: Schema, row: Mapping[str, Value | None]) -> dict[str, Valu
 
 def _check_value(feature: Feature, value: Value | None) -> None:
     if feature.is_number and isinstance(value, str | bool):  # JSON has numbers, so a text is a mistake
-        raise DataError(f"Column {feature.name!r} must be a number, or blank. Got {value!r} instead.")
+        raise DataError.of_value(f"Column {feature.name!r} must be a number, or blank.", value)
     feature.code(value)
 
 

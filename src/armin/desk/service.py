@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from armin.desk.describe import feature_dict, named_in
+from armin.desk.describe import feature_dict
 from armin.desk.problems import ProblemError
+from armin.desk.said import page_words, said_ask, said_feature, said_path, said_recourse
 from armin.desk.settings import DeskSettings
 from armin.explainer import ARMIN
 from armin.explainer.ask import AskOrAct
 from armin.explainer.base import Explainer
+from armin.letter.own import read_words
 from armin.recourse import Recourse, RecoursePath
-from armin.report.words import percent
 from armin.schema import Feature, Schema, Value
+from armin.words import Catalogue, Message, Name, catalogue, languages
 
 __all__ = ["BundleLike", "Desk", "LetterPage", "Person", "warm_up"]
 
@@ -39,11 +41,15 @@ class BundleLike(Protocol):
 
 @dataclass(frozen=True)
 class Person:
-    """One request: a whole row with its blanks as None, what is locked, and the confidence if another one is wanted."""
+    """One request: a whole row with its blanks as None, what is locked, and the confidence if another one is wanted.
+
+    ``languages`` are those in which the answer is also said as a page would show it.
+    """
 
     row: Row
     locked: tuple[str, ...] = ()
     confidence: float | None = None
+    languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,23 +91,33 @@ class Desk:
         return found
 
     @cached_property
-    def languages(self) -> tuple[str, ...]:
-        """The languages of the letter; none if letters cannot be written here."""
-        try:
-            from armin.letter import languages
-        except ImportError:
-            return ()
-        return tuple(languages(self._own))
+    def words(self) -> dict[str, Catalogue]:
+        """How each language says things: those of the package, the bundle's own, and those beside the templates."""
+        return {language: catalogue(language, self._own) for language in languages(self._own)}
+
+    @cached_property
+    def _own(self) -> dict[str, Any]:
+        folder = self.settings.templates
+        return {**(getattr(self.bundle, "letter", None) or {}), **({} if folder is None else read_words(folder))}
 
     @property
-    def _own(self) -> Mapping[str, str] | None:
-        """The company's own letter files, if the bundle holds any."""
-        return getattr(self.bundle, "letter", None) or None
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the page and of the letter."""
+        return tuple(self.words)
+
+    def page_words(self, preferred: Sequence[str] = ()) -> dict[str, Any]:
+        """The page's own words, in the first language that the desk has, or in English."""
+        known = [code for one in preferred for code in (one, one.partition("-")[0]) if code in self.words]
+        names = {code: words.say("language.name") for code, words in self.words.items()}
+        return page_words(self.words[(known or ["en"])[0]], names)
 
     def describe(self, language: str | None = None) -> dict[str, Any]:
-        """The form: fields, limits, prepared applicants; in a language if the bundle has names in it."""
-        form = self._form()
-        return form if language is None else named_in(form, self.schema, language, self._own)
+        """The form: fields, limits, prepared applicants; in a language as far as the bundle has names in it."""
+        words, form = self.words[language or "en"], self._form()
+        features = [field | said_feature(self.schema[field["name"]], words) for field in form["features"]]
+        decisions = {label: Name("decisions", label, label).said(words) for label in form["decisions"]}
+        people = [one | {"loaded": words.say("form.loaded", name=one["name"])} for one in form["people"]]
+        return form | {"features": features, "decisions": decisions, "people": people}
 
     def _form(self) -> dict[str, Any]:
         explainer, limits = self.bundle.explainer, self.settings
@@ -116,7 +132,7 @@ class Desk:
                 {"name": p["name"], "story": p.get("story") or "", "row": self._whole(p["row"])}
                 for p in self.bundle.people
             ],
-            "languages": list(self.languages) or ["en"],
+            "languages": list(self.languages),
             "limits": {
                 "max_bytes": limits.max_bytes,
                 "time_limit": limits.time_limit,
@@ -127,31 +143,50 @@ class Desk:
 
     def recourse(self, person: Person) -> dict[str, Any]:
         """The plan for one person."""
-        return self._ask(person, lambda e: e.explain(person.row, locked=person.locked)).to_dict()
+        return self.told(person, self._ask(person, lambda e: e.explain(person.row, locked=person.locked)))
 
     def path(self, person: Person) -> dict[str, Any]:
         """The cheapest plan for every confidence."""
         path = self._ask(person, lambda e: e.path(person.row, locked=person.locked))
-        return {"asked": path.asked, "end": path.end.value, "points": path.to_list()}
+        return self.told_path(person, path)
+
+    def told_path(self, person: Person, path: RecoursePath) -> dict[str, Any]:
+        """A path as plain data, with what a page says about it."""
+        points = path.to_list()
+        for point, found in zip(points, (one for one in path if one.validity is not None), strict=True):
+            point["recourse"] = self.told(person, found)
+        data = {"asked": path.asked, "end": path.end.value, "points": points}
+        return data | self._said(person, lambda words: said_path(path, words))
 
     def alternatives(self, person: Person, count: int) -> dict[str, Any]:
         """Several plans to choose from."""
         if count > self.settings.most_plans:
             text = f"'count' must be at most {self.settings.most_plans}. Got {count} instead."
             raise ProblemError.of_fields([("count", "#/count", text)])
-        return {"plans": [plan.to_dict() for plan in self._plans(person, count)]}
+        plans = self._plans(person, count)
+        return {"plans": [self.told(person, plan, plans[0].cost if i else None) for i, plan in enumerate(plans)]}
 
     def ask(self, person: Person) -> dict[str, Any]:
         """What telling each blank would be worth."""
-        found = self._ask(person, lambda e: e.ask(person.row, locked=person.locked))
-        return found.to_dict() | {"notes": list(found.plan.notes)}
+        return self.told_ask(person, self._ask(person, lambda e: e.ask(person.row, locked=person.locked)))
+
+    def told_ask(self, person: Person, found: AskOrAct) -> dict[str, Any]:
+        """Advice on telling as plain data, with what a page says about it."""
+        data = found.to_dict() | {"notes": [str(note) for note in found.plan.notes]}
+        return data | self._said(person, lambda words: said_ask(found, words))
+
+    def told(self, person: Person, plan: Recourse, cheapest: float | None = None) -> dict[str, Any]:
+        """A plan as plain data, with what a page says about it; ``cheapest`` is the cost that another way exceeds."""
+        said = self._said(person, lambda words: said_recourse(plan, words, self.schema, person.locked, cheapest))
+        return plan.to_dict() | said
+
+    def _said(self, person: Person, say: Callable[[Catalogue], dict[str, Any]]) -> dict[str, Any]:
+        return {"said": {code: say(self.words[code]) for code in person.languages}} if person.languages else {}
 
     def letter(
         self, person: Person, *, language: str, applicant: str, choice: int, reference: str | None
     ) -> LetterPage:
         """The letter with the chosen plan."""
-        if not self.languages:
-            raise ProblemError(501, "Letters are not part of this installation. Update ARMIN.")
         if language not in self.languages:
             text = f"'language' must be one of {', '.join(self.languages)}. Got {language!r} instead."
             raise ProblemError.of_fields([("language", "#/language", text)])
@@ -170,7 +205,7 @@ class Desk:
         letter = write_letter(
             plans, person.row, schema=self.schema, language=language, applicant=applicant,
             organisation=self.settings.organisation, reference=reference, locked=person.locked,
-            templates=self._own,
+            templates=self.settings.templates, words=self._own,
         )  # fmt: skip
         return LetterPage(letter.html, letter.content_security_policy)
 
@@ -182,7 +217,7 @@ class Desk:
     def _ask(self, person: Person, question: Callable[[Explainer], Answer]) -> Answer:
         """Put a question to a copy of the explainer, so that requests share nothing that changes."""
         explainer: Explainer = self.bundle.explainer
-        note = ""
+        note = None
         if person.confidence is not None:
             if not isinstance(explainer, ARMIN):
                 text = f"{type(explainer).__name__} works without a confidence. Leave 'confidence' out."
@@ -203,12 +238,8 @@ class Desk:
         return {name: row.get(name) for name in self.schema.names}
 
 
-def _untested(person: Person, level: float) -> str:
-    locked = " who cannot change the same things" if person.locked else ""
-    return (
-        f"This advice makes no promise: it was not tested on real people with the same blanks{locked}. It asks for "
-        f"{percent(level)} of the plausible values instead."
-    )
+def _untested(person: Person, level: float) -> Message:
+    return Message("notes.untested_locked" if person.locked else "notes.untested", share=level)
 
 
 def _is_tested(explainer: ARMIN, person: Person) -> bool:
@@ -220,9 +251,9 @@ def _is_tested(explainer: ARMIN, person: Person) -> bool:
     return pattern in explainer.calibrations_
 
 
-def _noted(answer: Any, note: str) -> Any:
+def _noted(answer: Any, note: Message | None) -> Any:
     """An answer with one more note, if there is one, on each of its plans."""
-    if not note:
+    if note is None:
         return answer
     if isinstance(answer, RecoursePath):
         return replace(answer, points=_noted(answer.points, note))

@@ -19,6 +19,7 @@ from armin.recourse import Change, Recourse, Validity
 from armin.recourse.audit import check_action
 from armin.recourse.certificate import FAILURE, Certificate, library_versions
 from armin.solve.enumerate import count_choices
+from armin.words import Message
 
 __all__ = ["Origin", "Sample", "changes_of", "fresh_validity", "make_recourse"]
 
@@ -38,7 +39,7 @@ class Sample:
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
     kept: float | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -166,19 +167,14 @@ def fresh_validity(fresh: Sample, accepted: NDArray[np.bool_]) -> Validity:
     return Validity(_tidy(weights[accepted].sum() / weights.sum() * size), _tidy(size))
 
 
-def _stuck(case: Case, locked: Collection[str]) -> tuple[str, ...]:
+def _stuck(case: Case, locked: Collection[str]) -> tuple[Message, ...]:
     movable = {move.position for move in case.grid.moves}
-    stuck = [
-        feature.title
+    stuck = tuple(
+        feature.named
         for i, feature in enumerate(case.grid.schema.features)
         if np.isnan(case.row[i]) and feature.blank_mode == "shift" and feature.name not in locked and i not in movable
-    ]
-    if not stuck:
-        return ()
-    return (
-        f"{', '.join(stuck)}: not given, and no amount of change is legal for every plausible value. "
-        "Set its blank mode to 'reach' to allow a target instead.",
     )
+    return (Message("notes.stuck", labels=stuck),) if stuck else ()
 
 
 def _tidy(weight: float) -> float:

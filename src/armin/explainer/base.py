@@ -32,6 +32,7 @@ from armin.recourse import Failure, Recourse, RecoursePath, Recourses
 from armin.schema import Rows, Schema
 from armin.solve import solve
 from armin.solve.path import solve_path
+from armin.words import Message
 
 if TYPE_CHECKING:
     from armin.explainer.ask import AskOrAct
@@ -401,8 +402,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """The completions to optimise over."""
         if isinstance(self.sampler, NativeMissing):
             self._check_native(codes)
-            note = "Blanks were left to the model itself, as it treats them when it decides."
-            return Sample(codes[None, :].copy(), np.ones(1), notes=(note,))
+            return Sample(codes[None, :].copy(), np.ones(1), notes=(Message("notes.native"),))
         return self._draw(codes, self.n_samples, rng)
 
     def _draw(self, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:

@@ -11,6 +11,7 @@ from armin.arrays import FloatArray
 from armin.explainer.answer import Sample
 from armin.impute import Sampler
 from armin.impute.condition import sample_conditioned
+from armin.words import Message
 
 __all__ = ["draw_sample", "row_streams"]
 
@@ -38,15 +39,9 @@ def draw_sample(
         draws = sampler.sample(codes, n, rng)
         return Sample(draws.values, draws.weights)
     found = sample_conditioned(sampler, codes, n, rng, contradicts)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     if not found.conditioned:
-        notes = (
-            f"All {found.n_drawn:,} plausible completions contradict what is known (the rejection, the rules) and "
-            "were kept all the same. Check that the row and the model are those of the decision.",
-        )
+        notes = (Message("draws.none", drawn=found.n_drawn),)
     elif not found.enough:
-        notes = (
-            f"Only {found.n_kept:,} of {found.n_drawn:,} plausible completions agree with what is known (the "
-            "rejection, the rules): the answer rests on these.",
-        )
+        notes = (Message("draws.few", kept=found.n_kept, drawn=found.n_drawn),)
     return Sample(found.draws.values, found.draws.weights, found.rate, notes)

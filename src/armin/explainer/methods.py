@@ -23,6 +23,7 @@ from armin.promise.calibration import check_share
 from armin.schema import Schema
 from armin.solve import stopped
 from armin.solve.robust import solve_robust
+from armin.words import Message
 
 __all__ = ["ARMIN", "ImputationAR", "RobustAR"]
 
@@ -228,10 +229,10 @@ class ARMIN(Explainer):
                 "Give some: fit(X, people=frame) or calibrate(frame), or ask for a confidence instead."
             )
         masks = np.zeros(people.shape, dtype=bool)
-        words = "blanks as the missingness model makes them"
+        words = "model"
         if blanks is not None:
             masks[:, [self.schema.position(name) for name in blanks]] = True
-            words = "the same blanks"
+            words = "same"
         elif self.missingness is not None:
             masks = masks_from(self, people, self.missingness)
         trials = run_trials(self, people, masks, locked=locked, n_jobs=n_jobs, progress=progress)
@@ -339,4 +340,4 @@ class ImputationAR(Explainer):
 
     def _candidates(self, codes: NDArray[np.float64], rng: np.random.Generator) -> Sample:
         filled = self.imputer_.impute(codes)
-        return Sample(filled[None, :], np.ones(1), notes=("Optimised for one way to fill the blanks only.",))
+        return Sample(filled[None, :], np.ones(1), notes=(Message("notes.one_guess"),))
