@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from experiments.data import encoder, load
 from sklearn.base import ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -19,7 +20,6 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 
 from armin import ARMIN, Schema, TotalLogPercentileShift
-from armin.datasets import load_attrition, load_fico, load_student, load_wine_quality
 from armin.datasets.amputate import mcar
 
 
@@ -37,7 +37,6 @@ MODELS: dict[str, Callable[[], Any]] = {
     "RF500": lambda: RandomForestClassifier(500, max_depth=12, random_state=0, n_jobs=2),
     "MLP3x64": lambda: MLPClassifier((64, 64, 64), max_iter=200, random_state=0),
 }
-LOADERS = {"FICO": load_fico, "Attrition": load_attrition, "Student": load_student, "WineQuality": load_wine_quality}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +68,8 @@ def have_data() -> bool:
 def _load(name: str) -> _Data:
     if name == "Synthetic":
         return _synthetic()
-    data = LOADERS[name](form="paper")
-    return _Data(data.X, np.asarray(data.y), data.schema, data.encoder)
+    data = load(name, "paper")
+    return _Data(data.X, np.asarray(data.y), data.schema, encoder(data))
 
 
 def _synthetic(n: int = 4000) -> _Data:

@@ -116,8 +116,8 @@ async def memory(address: str, workers: int) -> float:
     found: dict[str, float] = {}
     for _ in range(50):
         for text in await asyncio.gather(*(numbers() for _ in range(8))):  # at once, so that no worker takes them all
-            for pid, size in re.findall(r'process_resident_memory_bytes\{pid="(\d+)"\} (\d+)', text):
-                found[pid] = int(size) / 1e6
+            for pid, size in re.findall(r'process_resident_memory_bytes\{pid="(\d+)"\} (\S+)', text):
+                found[pid] = float(size) / 1e6
         if len(found) >= workers:
             return sum(found.values())
     raise SystemExit(f"Only {len(found)} of {workers} workers answered, so their memory is not known.")

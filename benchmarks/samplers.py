@@ -16,7 +16,6 @@ import json
 import platform
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -24,36 +23,20 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import sklearn
+from experiments.data import FILES, load
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401  turns IterativeImputer on
 from sklearn.impute import IterativeImputer
 
 from armin import ARMIN, Schema
-from armin.datasets import (
-    load_adult,
-    load_attrition,
-    load_fico,
-    load_give_me_credit,
-    load_student,
-    load_wine_quality,
-    make_loans,
-)
+from armin.datasets import make_loans
 from armin.errors import ArminError
 from armin.impute.assess import LEVELS, Assessment, assess
 from armin.impute.base import Draws
 from armin.impute.choose import _SAMPLERS, as_sampler
 from armin.impute.legal import nearest_legal
 
-LOADERS: dict[str, Callable[[], Any]] = {
-    "FICO": load_fico,
-    "Attrition": load_attrition,
-    "Student": load_student,
-    "WineQuality": load_wine_quality,
-    "GiveMeCredit": load_give_me_credit,
-    "Adult": load_adult,
-    "Synthetic": make_loans,
-}
-DATASETS = tuple(name for name in LOADERS if name != "Synthetic")
+DATASETS = tuple(FILES)
 OTHER = "IterativeImputer"
 WIDE = 48
 COVER_SLACK = 0.03
@@ -139,7 +122,7 @@ def split(X: pd.DataFrame, schema: Schema, cap: int, seed: int) -> tuple[np.ndar
 
 def run(name: str, args: argparse.Namespace) -> list[Record]:
     """Every sampler on one data set."""
-    data = LOADERS[name]()
+    data = make_loans() if name == "Synthetic" else load(name)
     schema = data.schema.widened(data.X)
     train, test = split(data.X, schema, args.fit_rows, args.seed)
     other = StackedIterativeImputer()
@@ -243,7 +226,7 @@ def print_verdicts(shown: list[dict[str, Any]], records: list[Record]) -> None:
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.samplers", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=list(LOADERS))
+    parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=[*DATASETS, "Synthetic"])
     parser.add_argument("--rows", type=int, default=200, help="held-out rows to judge on, per data set")
     parser.add_argument(
         "--cover-rows", type=int, default=1000, help="the same, for the coverage of the default sampler"

@@ -22,19 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from armin import Schema
-from armin.datasets import (
-    load_adult,
-    load_attrition,
-    load_fico,
-    load_give_me_credit,
-    load_student,
-    load_wine_quality,
-    make_loans,
-    mar,
-    mcar,
-    mnar,
-)
+from armin.datasets import make_loans, mar, mcar, mnar
 from armin.errors import MissingDependencyError, ParameterError
+from experiments.data import encoder, load
 
 __all__ = ["DATASETS", "MODELS", "Data", "People", "World", "add_dataset", "make_people", "make_world"]
 
@@ -84,17 +74,17 @@ class People:
     complete: pd.DataFrame | None
 
 
-def _paper(load: Callable[..., Any], *, fit_all: bool = True) -> Callable[[], Data]:
+def _paper(name: str, *, fit_all: bool = True) -> Callable[[], Data]:
     def get() -> Data:
-        data = load(form="paper")
-        return Data(data.X, data.y, data.schema, 0, 1, data.encoder, fit_all)
+        data = load(name, "paper")
+        return Data(data.X, data.y, data.schema, 0, 1, encoder(data), fit_all)
 
     return get
 
 
-def _raw(load: Callable[[], Any]) -> Callable[[], Data]:
+def _raw(name: str) -> Callable[[], Data]:
     def get() -> Data:
-        data = load()
+        data = load(name)
         undesired = next(label for label in data.y.unique() if label != data.desired)
         numbers = [f.name for f in data.schema if f.is_number]
         groups = [f.name for f in data.schema if not f.is_number]
@@ -115,14 +105,14 @@ def _loans() -> Data:
 
 
 DATASETS: dict[str, Callable[[], Data]] = {
-    "FICO": _paper(load_fico),
-    "Attrition": _paper(load_attrition),
-    "WineQuality": _paper(load_wine_quality),
-    "Student": _paper(load_student),
-    "GiveMeCredit": _paper(load_give_me_credit, fit_all=False),
-    "FICO-raw": _raw(load_fico),
-    "GiveMeCredit-raw": _raw(load_give_me_credit),
-    "Adult": _raw(load_adult),
+    "FICO": _paper("FICO"),
+    "Attrition": _paper("Attrition"),
+    "WineQuality": _paper("WineQuality"),
+    "Student": _paper("Student"),
+    "GiveMeCredit": _paper("GiveMeCredit", fit_all=False),
+    "FICO-raw": _raw("FICO"),
+    "GiveMeCredit-raw": _raw("GiveMeCredit"),
+    "Adult": _raw("Adult"),
     "Loans": _loans,
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import functools
 import json
 import os
@@ -24,22 +23,18 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
 import armin.datasets as data
-from armin.datasets import BlankOneHotEncoder, Dataset, adult, attrition, credit, fico, student, wine
-from armin.datasets.fetch import Source, fingerprint, load_table
+from armin.datasets import BlankOneHotEncoder, Dataset, load_dataset
+from armin.datasets.described import read_source
+from armin.datasets.published import Source, fingerprint, load_table
 from armin.errors import DataError, ParameterError
 from armin.models.tracing import trace
 
+pytest.importorskip("experiments", reason="the descriptions of the published tables live beside the package")
+
+from experiments.data import FILES, encoded, encoder, groups, load, matrix
+
 FOLDER = Path(os.environ.get("ARMIN_DATA", "") or "/nowhere")
 needs_data = pytest.mark.skipif(not FOLDER.is_dir(), reason="the published tables are not here: ARMIN_DATA is not set")
-
-LOADERS: dict[str, Callable[..., Dataset]] = {
-    "FICO": data.load_fico,
-    "Attrition": data.load_attrition,
-    "Student": data.load_student,
-    "WineQuality": data.load_wine_quality,
-    "GiveMeCredit": data.load_give_me_credit,
-}
-MODULES = {m.SOURCE.name: m for m in (fico, attrition, student, wine, credit, adult)}
 # rows, columns of the matrix, undesired, train rows, test rows, accuracy of LR, predicted undesired among the test rows
 TABLE = {
     "FICO": (9871, 23, 5136, 7403, 2468, 0.7330, 1333),
@@ -48,6 +43,11 @@ TABLE = {
     "WineQuality": (6497, 12, 2384, 4872, 1625, 0.7551, 498),
     "GiveMeCredit": (119_766, 10, 8248, 89_824, 29_942, 0.9340, 568),
 }
+LATE = (
+    "NumberOfTime30-59DaysPastDueNotWorse",
+    "NumberOfTimes90DaysLate",
+    "NumberOfTime60-89DaysPastDueNotWorse",
+)
 AUTHORS = {
     "FICO": "fico/fico_authors.csv",
     "Attrition": "attrition/attrition_authors.csv",
@@ -59,10 +59,9 @@ AUTHORS = {
 
 @functools.cache
 def loaded(name: str, form: str = "native") -> Dataset:
-    if name == "Adult":
-        return data.load_adult(download=False)
-    load = LOADERS[name]
-    return load(encoded=True, download=False) if form == "encoded" else load(form=form, download=False)
+    if form == "encoded":
+        return encoded(loaded(name, "paper"))
+    return load(name, form, download=False)
 
 
 # The published tables
@@ -74,10 +73,10 @@ def test_matrix_is_that_of_the_authors(name: str) -> None:
     described = json.loads((FOLDER / "schemas.json").read_text())[name]
     authors = pd.read_csv(FOLDER / AUTHORS[name]).dropna().reset_index(drop=True)
     columns = [f["name"] for f in described["features"]]
-    encoded = loaded(name, "encoded")
-    assert list(encoded.X.columns) == columns
-    assert encoded.y.tolist() == authors[described["target"]].tolist()
-    ours, theirs = encoded.X.to_numpy(), authors[columns].to_numpy(dtype=np.float64)
+    ours_encoded = loaded(name, "encoded")
+    assert list(ours_encoded.X.columns) == columns
+    assert ours_encoded.y.tolist() == authors[described["target"]].tolist()
+    ours, theirs = ours_encoded.X.to_numpy(), authors[columns].to_numpy(dtype=np.float64)
     if name == "WineQuality":  # 876 cells of the authors' file end in rounding dirt, such as 0.07400000000000001
         np.testing.assert_array_max_ulp(ours, theirs, maxulp=8)  # how far depends on the version of the CSV reader
         assert (ours != theirs).sum() <= 876
@@ -89,22 +88,23 @@ def test_matrix_is_that_of_the_authors(name: str) -> None:
 @pytest.mark.parametrize("name", TABLE)
 def test_logistic_regression_gives_the_known_figures(name: str) -> None:
     rows, columns, undesired, n_train, n_test, accuracy, predicted = TABLE[name]
-    encoded, paper = loaded(name, "encoded"), loaded(name, "paper")
-    assert encoded.X.shape == (rows, columns)
-    assert int(encoded.y.sum()) == int(paper.y.sum()) == undesired
+    coded, paper = loaded(name, "encoded"), loaded(name, "paper")
+    assert coded.X.shape == (rows, columns)
+    assert int(coded.y.sum()) == int(paper.y.sum()) == undesired
     np.random.seed(0)  # noqa: NPY002  the published split is drawn from the global state
-    train, test = train_test_split(np.arange(rows), test_size=0.25, stratify=encoded.y)
+    train, test = train_test_split(np.arange(rows), test_size=0.25, stratify=coded.y)
     assert (len(train), len(test)) == (n_train, n_test)
     model = LogisticRegression(solver="liblinear", C=1.0, random_state=0)
-    X, y = encoded.X.to_numpy(), encoded.y.to_numpy()
+    X, y = coded.X.to_numpy(), coded.y.to_numpy()
     model.fit(X[train], y[train])
     found = model.predict(X[test])
     loose = name == "WineQuality"  # not the same to the last bit in every version of scikit-learn
     assert (found == y[test]).mean() == pytest.approx(accuracy, abs=0.004 if loose else 5.1e-5)
-    assert int(found.sum()) == pytest.approx(predicted, abs=6 if loose else 0)
+    # where liblinear stops differs from version to version: on Attrition 25 (1.9.1), and 26 with tol=1e-5
+    assert int(found.sum()) == pytest.approx(predicted, abs={"WineQuality": 6, "Attrition": 2}.get(name, 0))
     if name == "GiveMeCredit":
         return
-    raw = make_pipeline(paper.encoder, clone(model)).fit(paper.X.iloc[train], y[train])
+    raw = make_pipeline(encoder(paper), clone(model)).fit(paper.X.iloc[train], y[train])
     assert (raw.predict(paper.X.iloc[test]) == found).all()
 
 
@@ -113,7 +113,7 @@ def test_mar_and_mnar_choose_the_papers_people() -> None:
     paper = loaded("GiveMeCredit", "paper")
     np.random.seed(0)  # noqa: NPY002
     train, test = train_test_split(np.arange(len(paper.X)), test_size=0.25, stratify=paper.y)
-    X, y = paper.matrix().to_numpy(), paper.y.to_numpy()
+    X, y = matrix(paper).to_numpy(), paper.y.to_numpy()
     model = LogisticRegression(solver="liblinear", C=1.0).fit(X[train], y[train])
     rejected = test[model.predict(X[test]) == 1]
     _, older = data.mar(paper.X, "MonthlyIncome", driver="age")
@@ -126,8 +126,8 @@ def test_mar_and_mnar_choose_the_papers_people() -> None:
 @pytest.mark.parametrize("name", TABLE)
 def test_schemas_say_what_may_change(name: str) -> None:
     described = json.loads((FOLDER / "schemas.json").read_text())[name]
-    paper, encoded, native = loaded(name, "paper"), loaded(name, "encoded"), loaded(name)
-    owner = {column: raw for raw, columns in paper.groups.items() for column in columns}
+    paper, coded, native = loaded(name, "paper"), loaded(name, "encoded"), loaded(name)
+    owner = {column: raw for raw, columns in groups(paper).items() for column in columns}
     words = {"fixed": "fixed", "free": "any", "increase_only": "increase"}
     for feature in described["features"]:
         ours = paper.schema[owner.get(feature["name"], feature["name"])]
@@ -135,11 +135,11 @@ def test_schemas_say_what_may_change(name: str) -> None:
         if ours.is_number and name != "GiveMeCredit":
             assert (ours.lower, ours.upper) == pytest.approx((feature["min"], feature["max"]), rel=1e-9)
         if feature["name"] in owner:
-            assert encoded.schema[feature["name"]].direction == "fixed"
+            assert coded.schema[feature["name"]].direction == "fixed"
         else:
-            assert encoded.schema[feature["name"]] == ours
-    groups = [[described["features"][i]["name"] for i in group] for group in described["onehot_groups"]]
-    assert [list(columns) for columns in paper.groups.values()] == groups
+            assert coded.schema[feature["name"]] == ours
+    described_groups = [[described["features"][i]["name"] for i in group] for group in described["onehot_groups"]]
+    assert [list(columns) for columns in groups(paper).values()] == described_groups
     assert sorted(f.direction for f in native.schema) == sorted(f.direction for f in paper.schema)
 
 
@@ -176,8 +176,6 @@ def test_trimmed_bounds_are_the_quantiles() -> None:
     for feature in (paper.schema[i] for i in paper.schema.actionable):
         inside = paper.X[feature.name].between(feature.low_code, feature.high_code).mean()
         assert inside >= 0.98
-    with pytest.raises(ParameterError, match=r"\[0, 0.5\). Got 0.5"):
-        data.load_give_me_credit(trim=0.5)
 
 
 @needs_data
@@ -196,15 +194,16 @@ def test_real_blanks_are_those_of_the_publishers() -> None:
         "PercentTradesWBalance": 18,
     }
     assert int(loaded("FICO").X.notna().all(axis=1).sum()) == 2502
-    every = data.load_fico(drop_empty=False)
-    assert len(every.X) == 10_459
-    assert int(every.X.isna().all(axis=1).sum()) == 588
-    assert every.y.value_counts().to_dict() == {"Bad": 5459, "Good": 5000}
+    source = read_source(FILES["FICO"])
+    every, _ = load_table(source)
+    assert len(every) == 10_459
+    assert int((every[list(source.numbers)] == -9).all(axis=1).sum()) == 588  # who has no record at all is left out
+    assert every["RiskPerformance"].value_counts().to_dict() == {"Bad": 5459, "Good": 5000}
     money = loaded("GiveMeCredit")
     blank = money.X.isna()
     assert blank["MonthlyIncome"].sum() == blank["DebtRatio"].sum() == 29_731
     assert blank["NumberOfDependents"].sum() == 3924
-    assert [int(blank[name].sum()) for name in credit.LATE] == [269] * 3
+    assert [int(blank[name].sum()) for name in LATE] == [269] * 3
     assert (blank["DebtRatio"] == blank["MonthlyIncome"]).all()
     assert (money.y == "Yes").sum() == 10_026
     census = loaded("Adult")
@@ -230,36 +229,25 @@ def test_native_and_paper_rows_are_the_same_people() -> None:
 def test_a_blank_category_is_blank_in_all_its_columns(name: str) -> None:
     paper = loaded(name, "paper")
     holed, mask = data.mcar(paper.X.head(200), 3, random_state=1)
-    matrix = paper.matrix(holed)
+    blanked = matrix(paper, holed)
     for raw in paper.X:
-        columns = list(paper.groups.get(raw, [raw]))
-        assert (matrix[columns].isna().to_numpy() == mask[raw].to_numpy()[:, None]).all()
-    full = paper.matrix(paper.X.head(200))
-    assert ((matrix == full) | matrix.isna()).all(axis=None)
+        columns = list(groups(paper).get(raw, [raw]))
+        assert (blanked[columns].isna().to_numpy() == mask[raw].to_numpy()[:, None]).all()
+    full = matrix(paper, paper.X.head(200))
+    assert ((blanked == full) | blanked.isna()).all(axis=None)
 
 
 @needs_data
 def test_the_encoder_is_unfitted_and_can_be_followed() -> None:
     paper = loaded("Attrition", "paper")
-    assert paper.encoder is not paper.encoder
-    assert not hasattr(paper.encoder, "transformers_")
-    assert loaded("Attrition").encoder is None
-    again = pickle.loads(pickle.dumps(paper.encoder)).fit(paper.X)
+    assert encoder(paper) is not encoder(paper)
+    assert not hasattr(encoder(paper), "transformers_")
+    with pytest.raises(ParameterError, match="form='paper'"):
+        encoder(loaded("Attrition"))
+    again = pickle.loads(pickle.dumps(encoder(paper))).fit(paper.X)
     owners = trace(again, paper.X.shape[1])
     names = [str(paper.X.columns[i]) for i in owners if i is not None]
     assert [n.split(":")[0] for n in again.get_feature_names_out()] == names
-
-
-@needs_data
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_of_the_loaders_run(name: str) -> None:
-    """The loaders' doctests are skipped elsewhere, since they need the tables."""
-    function = LOADERS.get(name, data.load_adult)
-    text = (function.__doc__ or "").replace("# doctest: +SKIP", "")
-    cached = {function.__name__: lambda encoded=False: loaded(name, "encoded" if encoded else "native")}
-    example = doctest.DocTestParser().get_doctest(text, cached, name, None, 0)
-    assert example.examples
-    assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
 
 
 # Finding the files
@@ -271,10 +259,9 @@ def toy(mark: str | None = None, **changes: Any) -> Source:
     source = Source(
         name="Toy",
         files=("toy/people.csv.gz",),
-        read=lambda paths: pd.read_csv(paths[0]),
         numbers=("age",),
         texts=("job", "label"),
-        n_rows=3,
+        rows=3,
         mark=mark or fingerprint(PEOPLE),
         origin="the toy shop",
         openml={"data_id": 7},
@@ -318,16 +305,14 @@ def test_files_in_the_folder_come_first(places: tuple[Path, Path], monkeypatch: 
 def test_what_is_downloaded_is_checked_and_kept(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     copy = PEOPLE[::-1].rename(columns={"label": "outcome"}).astype({"outcome": "category", "job": "category"})
     web = FakeOpenML(monkeypatch, copy.assign(age=copy["age"] * (1 + 1e-16), other=1))
-    first, where = load_table(toy())
+    found, where = load_table(toy())
     assert "OpenML 7" in where
-    assert web.asked == [{"data_id": 7, "as_frame": True, "cache": False}]
-    again, _ = load_table(toy(), download=False)
-    assert len(web.asked) == 1
-    pd.testing.assert_frame_equal(first, again)
-    assert [p.name for p in places[1].iterdir()] == ["toy.csv.gz"]
+    assert web.asked == [{"data_id": 7, "as_frame": True, "data_home": str(places[1])}]  # scikit-learn keeps it there
+    assert found["age"].tolist() == [50.125, 40.0, 30.0]
+    assert found["label"].tolist() == ["yes", "no", "yes"]
 
 
-def test_a_wrong_copy_is_refused_and_not_kept(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_copy_is_refused(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = {
         "fingerprint of its rows": PEOPLE.assign(age=[30.0, 40.0, 50.126]),
         "it has 2 rows instead of 3": PEOPLE.head(2),
@@ -338,7 +323,6 @@ def test_a_wrong_copy_is_refused_and_not_kept(places: tuple[Path, Path], monkeyp
         FakeOpenML(monkeypatch, frame)
         with pytest.raises(DataError, match=f"not the published table: .*{message}.*the toy shop"):
             load_table(toy())
-        assert not places[1].exists()
         frame.to_csv(places[0] / "people.csv", index=False)
         with pytest.raises(DataError, match=f"people.csv is not the published table: .*{message}"):
             load_table(toy())
@@ -350,7 +334,7 @@ def test_an_absent_file_is_asked_for(places: tuple[Path, Path], monkeypatch: pyt
     with pytest.raises(DataError) as caught:
         load_table(toy())
     message = str(caught.value)
-    for part in ("Toy", "(no route)", "the toy shop", str(places[0] / "people.csv.gz"), "ARMIN_DATA", "toy.csv.gz"):
+    for part in ("Toy", "(no route)", "the toy shop", str(places[0] / "people.csv.gz"), "ARMIN_DATA"):
         assert part in message
     with pytest.raises(DataError, match="OpenML has no copy"):
         load_table(toy(openml={}))
@@ -361,32 +345,20 @@ def test_an_absent_file_is_asked_for(places: tuple[Path, Path], monkeypatch: pyt
     assert len(web.asked) == 1
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", FILES)
 def test_every_loader_says_which_file_it_needs(
     name: str, places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load = LOADERS.get(name, data.load_adult)
     with pytest.raises(DataError) as caught:
-        load(download=False)
-    for file in MODULES[name].SOURCE.files:
+        load(name, download=False)
+    for file in read_source(FILES[name]).files:
         assert file in str(caught.value).replace(os.sep, "/")
 
 
 def test_a_spoilt_file_is_named(places: tuple[Path, Path]) -> None:
-    places[1].mkdir()
-    (places[1] / "toy.csv.gz").write_bytes(b"this is no archive")
-    with pytest.raises(DataError, match=r"toy.csv.gz cannot be read"):
+    (places[0] / "people.csv.gz").write_bytes(b"this is no archive")
+    with pytest.raises(DataError, match=r"people.csv.gz cannot be read.*the toy shop"):
         load_table(toy())
-
-
-def test_a_cache_that_cannot_be_written_costs_only_a_warning(
-    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    places[1].write_text("a file where a folder should be")
-    FakeOpenML(monkeypatch, PEOPLE)
-    with pytest.warns(UserWarning, match="not kept"):
-        table, _ = load_table(toy())
-    assert len(table) == 3
 
 
 @needs_data
@@ -395,7 +367,7 @@ def test_a_shuffled_copy_from_openml_gives_the_same_people(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = loaded(name)
-    source = MODULES[name].SOURCE
+    source = read_source(FILES[name])
     table, _ = load_table(source)
     back = {ours: theirs for theirs, ours in source.rename.items()}
     copy = table.sample(frac=1, random_state=0).rename(columns=back)
@@ -403,7 +375,7 @@ def test_a_shuffled_copy_from_openml_gives_the_same_people(
     monkeypatch.setenv("ARMIN_DATA", "")
     monkeypatch.setenv("ARMIN_CACHE", str(tmp_path))
     FakeOpenML(monkeypatch, copy)
-    there = LOADERS.get(name, data.load_adult)()
+    there = load(name)
     assert "OpenML" in there.source
     assert there.schema == here.schema
     assert there.X.dtypes.equals(here.X.dtypes)
@@ -428,13 +400,117 @@ def test_fingerprint_ignores_order_and_sees_any_change(seed: int, n: int) -> Non
     assert fingerprint(table.rename(columns={"a": "b", "b": "a"})[["b", "a", "c"]]) == mark  # names are checked apart
 
 
-def test_forms_that_do_not_exist_are_refused() -> None:
-    for load in LOADERS.values():
-        with pytest.raises(ParameterError, match="'native' or 'paper'"):
-            load(form="raw")
-    bare = Dataset("Toy", "native", PEOPLE, PEOPLE["label"], "yes", data.make_loans(10).schema)
-    with pytest.raises(ParameterError, match="form='paper' or encoded=True"):
-        bare.matrix()
+# Reading a description
+
+TOY = """
+armin_dataset = 1
+name = "Toy"
+source = {origin = "the toy shop", files = ["north.csv", "south.csv"], by_file = {shop = ["n", "s"]}}
+label = {column = "score", above = 5, desired = "good", undesired = "poor"}
+[columns]
+age = {kind = "integer", direction = "increase", blank_from = 90, label = "the age", unit = "years"}
+income = {kind = "continuous", blank_below = 0, blank_with = "age", step = 0.1}
+job = {levels = {a = "baker", b = "cook"}, direction = "fixed"}
+mood = {kind = "ordinal", levels = ["low", "high"], direction = "decrease"}
+shop = {levels = "found"}
+[forms.bare]
+keep = {income = {least = 0, most_quantile = 0.8}, age = {below = 90}}
+complete = true
+trim = 0.25
+order = ["mood", "years", "income"]
+label = {coded = true, name = "poor"}
+columns = {years = {from = "age"}, mood = {coded = true, kind = "integer"}}
+"""
+NORTH = """age,income,job,mood,score
+30,1.5,a,low,3
+40,-7,b,high,8
+98,2.5,a,high,9
+,3.5,a,low,5
+"""
+SOUTH = """age,income,job,mood,score
+60,4.5,a,?,6
+70,8.5,b,low,7
+45,2.2,,low,4
+35,2.0,b,high,6
+"""
+
+
+@pytest.fixture
+def described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("ARMIN_DATA", raising=False)
+    (tmp_path / "toy.toml").write_text(TOY)
+    (tmp_path / "north.csv").write_text(NORTH)
+    (tmp_path / "south.csv").write_text(SOUTH)
+    return tmp_path / "toy.toml"
+
+
+def test_a_description_says_all_about_its_rows(described: Path) -> None:
+    native = load_dataset(described)
+    nan = np.nan
+    jobs = ["baker", "cook", "baker", "baker", "baker", "cook", None, "cook"]
+    moods = ["low", "high", "high", "low", None, "low", "low", "high"]
+    expected = pd.DataFrame(
+        {
+            "age": [30, 40, nan, nan, 60, 70, 45, 35],
+            "income": [1.5, nan, 2.5, nan, 4.5, 8.5, 2.2, 2.0],
+            "job": pd.Categorical(jobs, ["baker", "cook"]),
+            "mood": pd.Categorical(moods, ["low", "high"], ordered=True),
+            "shop": pd.Categorical(["n"] * 4 + ["s"] * 4, ["n", "s"]),
+        }
+    )
+    pd.testing.assert_frame_equal(native.X, expected)
+    assert native.y.tolist() == ["poor", "good", "good", "poor", "good", "good", "poor", "good"]
+    assert native.desired == "good"
+    assert native.source == ", ".join(str(described.with_name(name)) for name in ("north.csv", "south.csv"))
+    ways = {f.name: (f.kind, f.direction) for f in native.schema}
+    assert ways == {
+        "age": ("integer", "increase"),
+        "income": ("continuous", "any"),
+        "job": ("binary", "fixed"),
+        "mood": ("ordinal", "decrease"),
+        "shop": ("binary", "any"),
+    }
+    age, income = native.schema["age"], native.schema["income"]
+    assert (age.label, age.unit, income.step) == ("the age", "years", 0.1)
+
+
+def test_a_form_says_what_differs(described: Path) -> None:
+    bare = load_dataset(described, form="bare")
+    # 98 is a code, -7 is no income, 4.5 and 8.5 are beyond the quantile, and one row has no job
+    assert bare.X.to_dict("list") == {"mood": [0, 1], "years": [30, 35], "income": [1.5, 2.0]}
+    assert bare.X["years"].dtype == bare.X["mood"].dtype == np.int64
+    assert (bare.y.tolist(), bare.y.name, bare.desired) == ([1, 0], "poor", 0)
+    years, income = bare.schema["years"], bare.schema["income"]
+    assert (years.direction, years.lower, years.upper) == ("increase", 31, 34)
+    assert (income.lower, income.upper) == (1.625, 1.875)
+    with pytest.raises(ParameterError, match=r"one of 'native', 'bare'. Got 'raw'"):
+        load_dataset(described, form="raw")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("armin_dataset = 1", "armin_dataset = 2", "must say armin_dataset = 1. Got 2"),
+        ("armin_dataset = 1", "armin_dataset =", "not valid TOML"),
+        ('name = "Toy"', "", "must say 'name'"),
+        ('direction = "fixed"', 'directon = "fixed"', "columns.job has 'directon'. Known are: .*direction"),
+        ("trim = 0.25", "trim = 0.5", r"in \[0, 0.5\). Got 0.5"),
+        ("trim = 0.25", "trimm = 0.25", "forms.bare has 'trimm'"),
+        ("undesired =", "undesird =", "label has 'undesird'"),
+        ("origin =", "orign =", "source is not as it should be: .*orign"),
+        ('b = "cook"', 'c = "cook"', "'job' must be one of a, c. Got 'b'"),
+    ],
+)
+def test_a_description_that_is_wrong_is_refused(described: Path, old: str, new: str, message: str) -> None:
+    assert old in TOY
+    described.write_text(TOY.replace(old, new))
+    with pytest.raises(DataError, match=message):
+        load_dataset(described, form="bare" if "trim" in old else "native")
+
+
+def test_a_description_that_is_not_there_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no description .*nowhere.toml"):
+        load_dataset(tmp_path / "nowhere.toml")
 
 
 def test_one_hot_keeps_blanks_and_refuses_the_unknown() -> None:

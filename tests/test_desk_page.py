@@ -215,20 +215,20 @@ LANGUAGES = ("de", "en")
 
 def service(bundle: Any) -> Any:
     """What the server says, without a server."""
-    from armin.desk.service import Desk
+    from armin.desk.service import Service
     from armin.desk.settings import DeskSettings
 
-    return Desk(bundle, DeskSettings())
+    return Service(bundle, DeskSettings())
 
 
 @pytest.fixture(scope="module")
 def advice(loan_bundle: Any) -> dict[str, Any]:
     """Whether telling would help Alex: a search of its own, so made once."""
-    from armin.desk.service import Person
+    from armin.desk.contract import Asked
 
     row = dict(loan_bundle.people[0]["row"])
     found: dict[str, Any] = service(loan_bundle).told_ask(
-        Person(row, languages=LANGUAGES), loan_bundle.explainer.ask(row)
+        Asked(row=row, languages=LANGUAGES), loan_bundle.explainer.ask(row)
     )
     return found
 
@@ -249,11 +249,11 @@ def visit(browser: Any, desk: str, advice: dict[str, Any]) -> Iterator[Callable[
 
 def answer_with(visit: Visit, bundle: Any, **changes: Any) -> None:
     """Kim's real answer, changed; for states that a real search reaches only by chance."""
-    from armin.desk.service import Person
+    from armin.desk.contract import Asked
 
     row = dict(bundle.people[1]["row"])
     found = replace(bundle.explainer.explain(row), **changes)
-    data = service(bundle).told(Person(row, languages=LANGUAGES), found)
+    data = service(bundle).told(Asked(row=row, languages=LANGUAGES), found)
     visit.page.route("**/api/v1/recourse", lambda route: route.fulfill(json=json.loads(json.dumps(data, default=str))))
 
 

@@ -10,8 +10,6 @@ True
 
 from __future__ import annotations
 
-from typing import Self
-
 __all__ = [
     "ArminError",
     "AuditError",
@@ -40,26 +38,15 @@ class SchemaError(ArminError, ValueError):
 class DataError(ArminError, ValueError):
     """A row or frame does not fit its schema.
 
-    Attributes
+    Parameters
     ----------
-    fact : the rule and the value received, for whoever gave the value
-    next_step : what to do about it, for whoever made the schema
-
-    Examples
-    --------
-    >>> DataError.of_value("'age' must be a number.", "x", "Or declare it as 'categorical'.").fact
-    "'age' must be a number. Got 'x' instead."
+    rule : what is wrong, the rule and the value: for whoever filled in the form
+    advice : what whoever made the schema could do about it
     """
 
-    fact = next_step = ""
-
-    @classmethod
-    def of_value(cls, rule: str, value: object, next_step: str = "") -> Self:
-        """The refusal of one value."""
-        fact = f"{rule} Got {value!r} instead."
-        error = cls(f"{fact} {next_step}".rstrip())
-        error.fact, error.next_step = fact, next_step
-        return error
+    def __init__(self, rule: str, advice: str = "") -> None:
+        super().__init__(f"{rule} {advice}" if advice else rule)
+        self.rule = rule
 
 
 class ModelError(ArminError, TypeError):

@@ -1,17 +1,16 @@
-"""One column for each category, as in the paper's matrices, and a blank that stays a blank."""
+"""One column for each category, and a blank that stays a blank."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder
 
-__all__ = ["BlankOneHotEncoder", "one_hot_names", "paper_encoder"]
+__all__ = ["BlankOneHotEncoder"]
 
 
 class BlankOneHotEncoder(OneHotEncoder):  # type: ignore[misc]  # scikit-learn has no types
@@ -55,35 +54,3 @@ def _filled(frame: pd.DataFrame, known: Sequence[Any] | None = None) -> pd.DataF
             column = column.fillna(present[0]) if len(present) else column
         columns[name] = column
     return pd.DataFrame(columns, columns=frame.columns)
-
-
-def one_hot_names(feature: str, levels: Sequence[object]) -> list[str]:
-    """The names that the paper's files give to the columns of a category.
-
-    >>> one_hot_names("sex", ["Female", "Male"])
-    ['sex:Female', 'sex:Male']
-    """
-    return [_named(feature, level) for level in levels]
-
-
-def _named(feature: str, level: object) -> str:
-    return f"{feature}:{level}"
-
-
-def paper_encoder(numbers: Sequence[str], categories: Mapping[str, Sequence[str]]) -> ColumnTransformer:
-    """An unfitted transformer: numbers as they are, then one column for each category.
-
-    >>> X = pd.DataFrame({"age": [30.0, 40.0], "job": ["a", "b"]})
-    >>> encoder = paper_encoder(["age"], {"job": ["a", "b"]}).fit(X)
-    >>> list(encoder.get_feature_names_out())
-    ['age', 'job:a', 'job:b']
-    """
-    steps: list[Any] = [("numbers", "passthrough", list(numbers))]
-    if categories:
-        one_hot = BlankOneHotEncoder(
-            categories=[list(levels) for levels in categories.values()],
-            sparse_output=False,
-            feature_name_combiner=_named,
-        )
-        steps.append(("categories", one_hot, list(categories)))
-    return ColumnTransformer(steps, verbose_feature_names_out=False)

@@ -8,10 +8,12 @@ from __future__ import annotations
 from armin.errors import MissingDependencyError
 
 try:
-    import fastapi as _fastapi  # noqa: F401  only asked whether it is there
+    import fastapi as _fastapi  # noqa: F401  only asked whether they are there
+    import prometheus_client as _prometheus_client  # noqa: F401
 except ImportError as _error:
     raise MissingDependencyError(
-        "The desk needs FastAPI and uvicorn, which are not installed. Install them with: pip install 'armin[web]'."
+        "The desk needs FastAPI, prometheus-client and uvicorn, which are not all installed. "
+        "Install them with: pip install 'armin[web]'."
     ) from _error
 
 __all__: list[str] = []

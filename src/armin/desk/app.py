@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
-from armin.desk.asking import AlternativesAsked, Asked, LetterAsked, RecourseAsked, read_asked
-from armin.desk.describe import answer_schema, request_body, responses
+from armin.desk.asking import read_asked
+from armin.desk.contract import request_body
+from armin.desk.describe import answer_schema, responses
 from armin.desk.guard import Guard
 from armin.desk.metrics import Metrics
 from armin.desk.problems import JSONAnswer, ProblemError, problem_response
 from armin.desk.searches import Searches
-from armin.desk.service import BundleLike, Desk, LetterPage, Person
+from armin.desk.service import BundleLike, LetterPage, Service
 from armin.desk.settings import DeskSettings
 from armin.errors import DataError, MissingDependencyError, ParameterError, SchemaError
 
@@ -29,8 +31,6 @@ KINDS = {
 }  # fmt: skip
 API = "/api/v1"
 REFUSALS = (400, 401, 408, 413, 415, 422, 500, 503, 504)
-T = TypeVar("T")
-A = TypeVar("A", bound=Asked)
 
 
 def create_app(bundle: BundleLike, settings: DeskSettings | None = None) -> FastAPI:
@@ -59,7 +59,7 @@ def create_app(bundle: BundleLike, settings: DeskSettings | None = None) -> Fast
     'plan'
     """
     settings = settings or DeskSettings()
-    desk, metrics = Desk(bundle, settings), Metrics()
+    service, metrics = Service(bundle, settings), Metrics()
     searches = Searches(settings, metrics)
 
     @asynccontextmanager
@@ -79,84 +79,51 @@ def create_app(bundle: BundleLike, settings: DeskSettings | None = None) -> Fast
         lifespan=lifespan,
         exception_handlers={HTTPException: _of_http, ProblemError: _of_problem},
     )
-    _add_answers(app, desk, searches)
-    _add_views(app, desk, metrics)
-    page = _add_page(app, desk)
+    for name in service.contract:
+        _add_answer(app, service, searches, name)
+    _add_views(app, service, metrics)
+    page = _add_page(app, service)
     routes = {route.path for route in app.routes if hasattr(route, "path")}
     app.add_middleware(Guard, settings=settings, metrics=metrics, routes=routes, open_routes={"/healthz", *page})
     return app
 
 
-def _add_answers(app: FastAPI, desk: Desk, searches: Searches) -> None:
-    """The routes that search."""
-    schema, settings = desk.schema, desk.settings
+def _add_answer(app: FastAPI, service: Service, searches: Searches, name: str) -> None:
+    """The route that searches for one kind of answer: the method of the service with that name."""
+    model, work = service.contract[name], getattr(service, name)
+    letter = name == "letter"
 
-    async def answer(request: Request, model: type[A], work: Callable[[A, Person], T]) -> T:
-        asked = await read_asked(request, model, schema, settings)
-        unknown = [code for code in asked.languages if code not in desk.languages]
-        if unknown:
-            text = f"'languages' must be some of {', '.join(desk.languages)}. Got {unknown[0][:20]!r} instead."
-            raise ProblemError.of_fields([("languages", "#/languages", text)])
-        person = Person(
-            asked.row, asked.locked, getattr(asked, "confidence", None), tuple(dict.fromkeys(asked.languages))
-        )
+    async def answer(request: Request) -> Response:
+        asked = await read_asked(request, model, service.schema.names, service.settings)
         try:
-            return await searches.run(lambda: work(asked, person), request.receive)
+            return _sent(await searches.run(work, asked, request.receive))
         except (DataError, ParameterError, SchemaError) as error:
             raise ProblemError(422, str(error)) from None
         except MissingDependencyError as error:
             raise ProblemError(501, str(error)) from None
 
-    def post(name: str, *extra: str, media: str = "application/json") -> Callable[[Any], Any]:
-        good = {"type": "string"} if media == "text/html" else answer_schema(name)
-        more = (501,) if name == "letter" else ()
-        return app.post(
-            f"{API}/{name}",
-            openapi_extra=request_body(schema, extra=extra, most_plans=settings.most_plans, languages=desk.languages),
-            responses=responses(good, *REFUSALS, *more, media=media),
-            response_class=Response,
-        )
-
-    @post("recourse", "confidence")
-    async def recourse(request: Request) -> Response:
-        """The cheapest plan that works for enough plausible people."""
-        found = await answer(request, RecourseAsked, lambda _, person: desk.recourse(person))
-        return JSONAnswer(found | {"reference": _reference()})
-
-    @post("path")
-    async def path(request: Request) -> Response:
-        """The cheapest plan for every confidence."""
-        return JSONAnswer(await answer(request, Asked, lambda _, person: desk.path(person)))
-
-    @post("alternatives", "confidence", "count")
-    async def alternatives(request: Request) -> Response:
-        """Several plans to choose from, cheapest first."""
-        found = await answer(request, AlternativesAsked, lambda asked, person: desk.alternatives(person, asked.count))
-        return JSONAnswer(found)
-
-    @post("ask")
-    async def ask(request: Request) -> Response:
-        """For each blank, whether telling it would help."""
-        return JSONAnswer(await answer(request, Asked, lambda _, person: desk.ask(person)))
-
-    @post("letter", "confidence", "letter", media="text/html")
-    async def letter(request: Request) -> Response:
-        """A letter to print, with the chosen plan."""
-
-        def write(asked: LetterAsked, person: Person) -> LetterPage:
-            return desk.letter(
-                person, language=asked.language, applicant=asked.applicant, choice=asked.choice,
-                reference=asked.reference,
-            )  # fmt: skip
-
-        page = await answer(request, LetterAsked, write)
-        return Response(page.html, media_type="text/html", headers={"Content-Security-Policy": page.policy})
+    good = {"type": "string"} if letter else answer_schema(name)
+    refusals = (*REFUSALS, 501) if letter else REFUSALS
+    app.post(
+        f"{API}/{name}",
+        name=name,
+        description=work.__doc__,
+        openapi_extra=request_body(model),
+        responses=responses(good, *refusals, media="text/html" if letter else "application/json"),
+        response_class=Response,
+    )(answer)
 
 
-def _add_views(app: FastAPI, desk: Desk, metrics: Metrics) -> None:
+def _sent(found: dict[str, Any] | LetterPage) -> Response:
+    if isinstance(found, LetterPage):
+        return Response(found.html, media_type="text/html", headers={"Content-Security-Policy": found.policy})
+    return JSONAnswer(found)
+
+
+def _add_views(app: FastAPI, service: Service, metrics: Metrics) -> None:
     """The routes that only look."""
-    forms = {code: desk.describe(code) for code in (None, *desk.languages)}
-    known = list(desk.languages)
+    forms = {code: service.describe(code) for code in (None, *service.languages)}
+    known = list(service.languages)
     named = {
         "name": "language", "in": "query", "required": False, "schema": {"type": "string", "enum": known},
         "description": "Names of columns, values and decisions in this language, where the bundle has them.",
@@ -186,10 +153,10 @@ def _add_views(app: FastAPI, desk: Desk, metrics: Metrics) -> None:
     @app.get("/metrics", responses=text, response_class=Response)
     async def counters() -> Response:
         """Counters for operators, in Prometheus' text format."""
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_page(app: FastAPI, desk: Desk) -> list[str]:
+def _add_page(app: FastAPI, service: Service) -> list[str]:
     """The page, its words and its files, by name: what is not in the folder at the start is never served."""
     files = [file for file in sorted(STATIC.glob("*")) if file.suffix in KINDS] if STATIC.is_dir() else []
     paths = []
@@ -202,7 +169,7 @@ def _add_page(app: FastAPI, desk: Desk) -> list[str]:
     async def words(request: Request) -> Response:
         """The page's own words, in the first of the wanted languages that the desk has."""
         wanted = request.query_params.get("languages", "")[:200].split(",")
-        return JSONAnswer(desk.page_words(wanted))
+        return JSONAnswer(service.page_words(wanted))
 
     return [*paths, "/words.json"]
 
@@ -228,10 +195,3 @@ async def _of_problem(_: Request, error: Exception) -> Response:
     if not isinstance(error, ProblemError):
         raise error
     return problem_response(error)
-
-
-def _reference() -> str:
-    """A number to quote: random, so that it says nothing about the person."""
-    from armin.letter import new_reference
-
-    return new_reference()

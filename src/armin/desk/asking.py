@@ -1,100 +1,25 @@
-"""What a caller may ask: the body is read within its limit, parsed strictly, and checked against the schema."""
+"""How a request is read: within its limits, as JSON by the letter, and checked against the contract."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from typing import Annotated, Any, NoReturn, TypeVar
+from collections.abc import Sequence
+from typing import Any, NoReturn, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import ValidationError
 from starlette.requests import ClientDisconnect, Request
 
-from armin.desk.describe import LEAST_CONFIDENCE
-from armin.desk.problems import MOST_ERRORS, ProblemError
+from armin.desk.contract import Asked, refusal
+from armin.desk.problems import ProblemError
 from armin.desk.settings import DeskSettings
-from armin.errors import DataError
-from armin.schema import Feature, Schema, Value
-from armin.schema.values import is_blank
 
-__all__ = ["AlternativesAsked", "Asked", "LetterAsked", "RecourseAsked", "check_row", "parse_json", "read_asked"]
-
-Short = Annotated[str, StringConstraints(max_length=1000)]
-Cell = Short | bool | int | float | None
-LONGEST_NAME = 60
-RULES = {
-    "row": 'an object with one value per column, such as {"Age": 40}',
-    "locked": "a list of at most 1,000 column names",
-    "languages": "a list of at most 20 codes of languages, such as en or de",
-    "confidence": f"a number from {LEAST_CONFIDENCE:f} to 1, or null",
-    "count": "a whole number of at least 1",
-    "language": "the code of a language, such as en or de",
-    "applicant": "one line of at most 200 characters",
-    "choice": "a whole number of at least 0",
-    "reference": "at most 40 letters, digits and hyphens, or null",
-}
-"""What each parameter of a request must be."""
-
-
-def _whole(value: object) -> object:
-    """JSON knows one kind of number: 3.0 is as whole as 3."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Whole = Annotated[int, BeforeValidator(_whole)]
-
-
-class Asked(BaseModel):
-    """One person's form.
-
-    >>> Asked.model_validate({"row": {"Age": 32, "Income": None}}).locked
-    ()
-    """
-
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
-
-    row: Annotated[dict[str, Cell], Field(max_length=10_000)]
-    locked: Annotated[tuple[Short, ...], Field(max_length=1000, strict=False)] = ()
-    languages: Annotated[tuple[Short, ...], Field(max_length=20, strict=False)] = ()
-
-
-class RecourseAsked(Asked):
-    """One person's form, and how sure they want to be.
-
-    >>> RecourseAsked.model_validate({"row": {}, "confidence": 1}).confidence
-    1.0
-    """
-
-    confidence: Annotated[float, Field(ge=LEAST_CONFIDENCE, le=1)] | None = None
-
-
-class AlternativesAsked(RecourseAsked):
-    """One person's form, and how many plans to choose from.
-
-    >>> AlternativesAsked.model_validate({"row": {}}).count
-    3
-    """
-
-    count: Annotated[Whole, Field(ge=1)] = 3
-
-
-class LetterAsked(RecourseAsked):
-    """One person's form, and how the letter should look.
-
-    >>> LetterAsked.model_validate({"row": {}}).language
-    'en'
-    """
-
-    language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z]{2,8})?$")] = "en"
-    applicant: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
-    choice: Annotated[Whole, Field(ge=0)] = 0
-    reference: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,40}$")] | None = None
-
+__all__ = ["parse_json", "read_asked", "too_large"]
 
 A = TypeVar("A", bound=Asked)
 
 
-async def read_asked(request: Request, model: type[A], schema: Schema, settings: DeskSettings) -> A:
+async def read_asked(request: Request, model: type[A], columns: Sequence[str], settings: DeskSettings) -> A:
     """The checked body of a request.
 
     Raises
@@ -109,16 +34,9 @@ async def read_asked(request: Request, model: type[A], schema: Schema, settings:
     if not isinstance(data, dict):
         raise ProblemError(422, 'The body must be a JSON object, such as {"row": {...}}.')
     try:
-        asked = model.model_validate(data)
+        return model.model_validate(data)
     except ValidationError as error:
-        raise _of_pydantic(error) from None
-    once = tuple(dict.fromkeys(asked.locked))
-    asked = asked.model_copy(update={"row": check_row(schema, asked.row), "locked": once})
-    unknown = [name for name in asked.locked if name not in schema.names]
-    if unknown:
-        text = f"{_clip(unknown[0])!r} is not a column. The columns are: {', '.join(schema.names)}."
-        raise ProblemError.of_fields([("locked", "#/locked", text)])
-    return asked
+        raise refusal(error, model, columns) from None
 
 
 async def _read_body(request: Request, settings: DeskSettings) -> bytes:
@@ -181,79 +99,3 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(data) < len(pairs):
         raise ProblemError(400, "A name occurs twice in one JSON object. Send each field once.")
     return data
-
-
-def check_row(schema: Schema, row: Mapping[str, Value | None]) -> dict[str, Value | None]:
-    """A whole row in the schema's order, blanks as None; what was left out is a blank.
-
-    Raises
-    ------
-    ProblemError
-        422, with every field that does not fit.
-
-    Examples
-    --------
-    >>> schema = Schema((Feature("age", "integer", lower=18, upper=90), Feature("car", "binary", categories=(0, 1))))
-    >>> check_row(schema, {"age": 40})
-    {'age': 40, 'car': None}
-    >>> check_row(schema, {"age": 140})
-    Traceback (most recent call last):
-        ...
-    armin.desk.problems.ProblemError: Column 'age' must be in [18, 90], or blank. Got 140 instead.
-    """
-    errors: list[tuple[str, str, str]] = []
-    known = set(schema.names)
-    for name in row:
-        if name not in known and len(errors) < MOST_ERRORS:
-            text = f"Unknown column {_clip(name)!r}. The columns are: {', '.join(schema.names)}."
-            errors.append((_clip(name), _pointer("row", _clip(name)), text))
-    checked: dict[str, Value | None] = {}
-    for feature in schema:
-        value = row.get(feature.name)
-        checked[feature.name] = None if is_blank(value) else value
-        try:
-            _check_value(feature, checked[feature.name])
-        except DataError as error:
-            # the next step is for whoever made the schema, not for whoever fills in the form
-            errors.append((feature.name, _pointer("row", feature.name), error.fact or str(error)))
-    if errors:
-        raise ProblemError.of_fields(errors)
-    return checked
-
-
-def _check_value(feature: Feature, value: Value | None) -> None:
-    if feature.is_number and isinstance(value, str | bool):  # JSON has numbers, so a text is a mistake
-        raise DataError.of_value(f"Column {feature.name!r} must be a number, or blank.", value)
-    feature.code(value)
-
-
-def _of_pydantic(error: ValidationError) -> ProblemError:
-    found: dict[str, tuple[str, str, str]] = {}
-    for item in error.errors(include_url=False, include_context=False, include_input=False):
-        place = [_clip(str(part)) for part in item["loc"]]
-        field = place[1] if place[0] == "row" and len(place) > 1 else place[0]
-        # a union reports each of its members; people need one sentence
-        depth = 2 if place[0] == "row" else 1
-        text = _sentence(field, item["type"], in_row=len(place) > 1 and place[0] == "row")
-        found.setdefault("/".join(place[:depth]), (field, _pointer(*place[:depth]), text))
-    return ProblemError.of_fields(list(found.values()))
-
-
-def _sentence(field: str, kind: str, *, in_row: bool) -> str:
-    if in_row and kind == "string_too_long":
-        return f"Column {field!r} must be a text of at most 1000 characters."
-    if in_row:
-        return f"Column {field!r} must be one number, text, true, false or null."
-    if kind == "missing":
-        return f"{field!r} is missing. Send the form as {field!r}."
-    if kind == "extra_forbidden":
-        return f"{field!r} is not known here. Leave it out."
-    return f"{field!r} must be {RULES[field]}."
-
-
-def _clip(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-
-
-def _pointer(*parts: str) -> str:
-    return "#/" + "/".join(part.replace("~", "~0").replace("/", "~1") for part in parts)

@@ -1,17 +1,14 @@
-"""The desk in plain data: the form for the page, and the schema of requests and answers for programs."""
+"""The desk in plain data: the form for the page, and the schema of answers for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from armin.schema import Feature, Schema
+from armin.desk.problems import Problem, inline_schema
+from armin.schema import Feature
 from armin.schema.values import plain_number
 
-__all__ = ["answer_schema", "feature_dict", "request_body", "responses"]
-
-LEAST_CONFIDENCE = 1e-6
-"""A share of plausible people below this is nobody."""
+__all__ = ["answer_schema", "feature_dict", "responses"]
 
 _MOVES = {
     "any": "The advice may change it.",
@@ -50,80 +47,6 @@ def _range(feature: Feature) -> str:
     kind = "A whole number" if feature.kind == "integer" else "A number"
     unit = f" {feature.unit}" if feature.unit else ""
     return f"{kind} from {plain_number(feature.low_code)} to {plain_number(feature.high_code)}{unit}."
-
-
-def request_body(
-    schema: Schema, *, extra: Sequence[str] = (), most_plans: int = 5, languages: Sequence[str] = ("en",)
-) -> dict[str, Any]:
-    """The OpenAPI description of a request about one person.
-
-    Parameters
-    ----------
-    schema : the columns
-    extra : further parameters: "confidence", "count", "letter"
-    most_plans : the most alternatives
-    languages : the languages of letters
-
-    Examples
-    --------
-    >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
-    >>> body = request_body(schema)["requestBody"]["content"]["application/json"]["schema"]
-    >>> body["properties"]["row"]["properties"]["age"]["anyOf"][0]
-    {'type': 'integer', 'minimum': 18, 'maximum': 90}
-    """
-    properties: dict[str, Any] = {
-        "row": {
-            "type": "object",
-            "description": "One value per column. What is null, an empty text or left out is a blank: not given.",
-            "properties": {f.name: _cell(f) for f in schema},
-            "additionalProperties": False,
-        },
-        "locked": {
-            "type": "array",
-            "description": "Columns that this person cannot change.",
-            "items": {"enum": schema.names},
-            "maxItems": 1000,
-        },
-        "languages": {
-            "type": "array",
-            "description": "Languages in which the answer is also said, ready to be shown, under 'said'.",
-            "items": {"enum": list(languages)},
-            "maxItems": 20,
-        },
-    }
-    known: dict[str, dict[str, Any]] = {
-        "confidence": {
-            "confidence": {
-                "anyOf": [{"type": "number", "minimum": LEAST_CONFIDENCE, "maximum": 1}, {"type": "null"}],
-                "description": "The share of plausible people that the plan must work for.",
-            }
-        },
-        "count": {"count": {"type": "integer", "minimum": 1, "maximum": most_plans, "default": 3}},
-        "letter": {
-            "language": {"enum": list(languages) or ["en"], "default": "en"},
-            "applicant": {"type": "string", "maxLength": 200, "pattern": "^[^\\x00-\\x1f\\x7f]*$"},
-            "choice": {"type": "integer", "minimum": 0, "maximum": most_plans - 1, "default": 0},
-            "reference": {"anyOf": [{"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}$"}, {"type": "null"}]},
-        },
-    }
-    for name in extra:
-        properties |= known[name]
-    body = {"type": "object", "properties": properties, "required": ["row"], "additionalProperties": False}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": body}}}}
-
-
-def _cell(feature: Feature) -> dict[str, Any]:
-    if feature.is_number:
-        kind = "integer" if feature.kind == "integer" else "number"
-        value: dict[str, Any] = {"type": kind, "minimum": _tidy(feature.low_code), "maximum": _tidy(feature.high_code)}
-    else:
-        value = {"enum": list(feature.categories)}
-    blank = {"type": "string", "pattern": "^\\s*$", "maxLength": 1000}
-    return {"anyOf": [value, {"type": "null"}, blank], "description": feature_dict(feature)["help"]}
-
-
-def _tidy(number: float) -> int | float:
-    return int(number) if number.is_integer() else number
 
 
 _RECOURSE = {
@@ -190,19 +113,7 @@ def responses(good: dict[str, Any], *refusals: int, media: str = "application/js
     >>> list(responses({"type": "string"}, 422, 503))
     [200, 422, 503]
     """
-    schema = {
-        "type": "object",
-        "required": ["type", "title", "status", "detail"],
-        "properties": {
-            "type": {"type": "string"},
-            "title": {"type": "string"},
-            "status": {"type": "integer"},
-            "detail": {"type": "string"},
-            "field": {"type": "string"},
-            "errors": {"type": "array", "items": {"type": "object", "required": ["field", "pointer", "detail"]}},
-        },
-    }
-    content = {"application/problem+json": {"schema": schema}}
+    content = {"application/problem+json": {"schema": inline_schema(Problem)}}
     found: dict[int | str, dict[str, Any]] = {200: {"description": "The answer.", "content": {media: {"schema": good}}}}
     for status in refusals:
         found[status] = {"description": "A problem, in plain words.", "content": content}

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import BaseModel
 from starlette.responses import Response
 
-__all__ = ["JSONAnswer", "ProblemError", "problem_response"]
+__all__ = ["JSONAnswer", "Problem", "ProblemError", "inline_schema", "problem_response"]
 
 TITLES = {
     400: "The request cannot be read",
@@ -28,6 +29,25 @@ TITLES = {
 }
 MOST_ERRORS = 20
 """A form has a few fields; more errors than this help nobody."""
+
+
+class FieldProblem(BaseModel):
+    """One wrong field of a request, and where it stands in the body."""
+
+    field: str
+    pointer: str
+    detail: str
+
+
+class Problem(BaseModel):
+    """A refusal, as it is sent."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    field: str | None = None
+    errors: list[FieldProblem] | None = None
 
 
 class ProblemError(Exception):
@@ -71,17 +91,31 @@ class ProblemError(Exception):
 
     def to_dict(self) -> dict[str, Any]:
         """The problem as plain data."""
-        data: dict[str, Any] = {
-            "type": "about:blank",
-            "title": TITLES.get(self.status, "The request was refused"),
-            "status": self.status,
-            "detail": self.detail,
-        }
-        if self.field is not None:
-            data["field"] = self.field
-        if self.errors:
-            data["errors"] = [{"field": f, "pointer": p, "detail": d} for f, p, d in self.errors]
-        return data
+        errors = [FieldProblem(field=f, pointer=p, detail=d) for f, p, d in self.errors]
+        title = TITLES.get(self.status, "The request was refused")
+        sent = Problem(title=title, status=self.status, detail=self.detail, field=self.field, errors=errors or None)
+        return sent.model_dump(exclude_none=True)
+
+
+def inline_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a model, with what it refers to written in place.
+
+    >>> inline_schema(Problem)["properties"]["errors"]["anyOf"][0]["items"]["required"]
+    ['field', 'pointer', 'detail']
+    """
+    whole = model.model_json_schema()
+    parts = whole.pop("$defs", {})
+
+    def inlined(node: Any) -> Any:
+        if isinstance(node, list):
+            return [inlined(one) for one in node]
+        if not isinstance(node, dict):
+            return node
+        named = parts[node["$ref"].rpartition("/")[2]] if "$ref" in node else {}
+        return {key: inlined(value) for key, value in {**named, **node}.items() if key != "$ref"}
+
+    found: dict[str, Any] = inlined(whole)
+    return found
 
 
 class JSONAnswer(Response):

@@ -20,6 +20,7 @@ from armin.solve import stop_when
 
 __all__ = ["Searches"]
 
+Q = TypeVar("Q")
 T = TypeVar("T")
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 RETRY = {"Retry-After": "5"}
@@ -37,7 +38,7 @@ class Searches:
     --------
     >>> async def quiet():
     ...     await asyncio.sleep(60)
-    >>> asyncio.run(Searches(DeskSettings(), Metrics()).run(lambda: 6 * 7, quiet))
+    >>> asyncio.run(Searches(DeskSettings(), Metrics()).run(abs, -42, quiet))
     42
     """
 
@@ -45,6 +46,7 @@ class Searches:
         self._settings = settings
         self._metrics = metrics
         self._turns = asyncio.Semaphore(settings.concurrency)
+        self._under_way = 0  # at work or waiting
         self.open()
 
     def open(self) -> None:
@@ -57,12 +59,13 @@ class Searches:
         self._closing.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def run(self, work: Callable[[], T], receive: Receive) -> T:
+    async def run(self, work: Callable[[Q], T], question: Q, receive: Receive) -> T:
         """Do ``work`` on a thread when it is its turn.
 
         Parameters
         ----------
         work : what to do; searches in it see a flag that stops them
+        question : what ``work`` is called with
         receive : the request's channel, whose body has been read: all that can still come is the end
 
         Raises
@@ -70,26 +73,27 @@ class Searches:
         ProblemError
             503 if the queue is full or does not move, 504 if the work does not end, 499 if the caller left.
         """
-        limits, now = self._settings, self._metrics
-        if now.running + now.waiting >= limits.concurrency + limits.queue:
+        if self._under_way >= self._settings.concurrency + self._settings.queue:
             raise ProblemError(503, "Too many people are asking at once. Try again in a few seconds.", headers=RETRY)
         gone = asyncio.ensure_future(_until_gone(receive))
         try:
             await self._wait_for_turn(gone)
-            return await self._do(work, gone)
+            return await self._do(work, question, gone)
         finally:
             gone.cancel()
 
     async def _wait_for_turn(self, gone: asyncio.Future[None]) -> None:
         turn = asyncio.ensure_future(self._turns.acquire())
-        self._metrics.waiting += 1
+        self._under_way += 1
+        self._metrics.waiting.inc()
         mine = False
         try:
             both: set[asyncio.Future[Any]] = {turn, gone}
             await asyncio.wait(both, timeout=self._settings.patience, return_when=asyncio.FIRST_COMPLETED)
             mine = turn.done() and not gone.done()
         finally:
-            self._metrics.waiting -= 1
+            self._under_way -= 1
+            self._metrics.waiting.dec()
             if not mine and not turn.cancel():  # it came, but nobody is there to take it
                 self._turns.release()
         if gone.done():
@@ -97,7 +101,7 @@ class Searches:
         if not mine:
             raise ProblemError(503, "The desk is busy and your turn did not come. Try again later.", headers=RETRY)
 
-    async def _do(self, work: Callable[[], T], gone: asyncio.Future[None]) -> T:
+    async def _do(self, work: Callable[[Q], T], question: Q, gone: asyncio.Future[None]) -> T:
         flag, closing = threading.Event(), self._closing
         end = time.monotonic() + self._settings.time_limit
 
@@ -106,9 +110,10 @@ class Searches:
 
         def watched_work() -> T:
             with stop_when(stop):
-                return work()
+                return work(question)
 
-        self._metrics.running += 1
+        self._under_way += 1
+        self._metrics.running.inc()
         try:
             future = asyncio.get_running_loop().run_in_executor(self._pool, watched_work)
         except RuntimeError:  # the desk is closing
@@ -124,13 +129,14 @@ class Searches:
         if future.done():
             return future.result()
         if gone.done():
-            self._metrics.stopped += 1
+            self._metrics.stopped.inc()
             raise _left()
         raise ProblemError(504, "The answer took too long and was given up. Give more values, or try again later.")
 
     def _leave(self, future: asyncio.Future[Any] | None) -> None:
         """The thread is free again; an error that nobody waits for is looked at, so that nobody prints it."""
-        self._metrics.running -= 1
+        self._under_way -= 1
+        self._metrics.running.dec()
         self._turns.release()
         if future is not None and not future.cancelled():
             future.exception()

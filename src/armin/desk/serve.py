@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from armin.desk.settings import DeskSettings, is_loopback
+from armin.desk.settings import SHARED, DeskSettings, is_loopback
 from armin.errors import MissingDependencyError, ParameterError
 
 __all__ = ["check_host", "serve"]
@@ -33,12 +35,12 @@ class _Factory:
     def __call__(self) -> Any:
         from armin.bundle import load_bundle
         from armin.desk.app import create_app
-        from armin.desk.service import Desk, warm_up
+        from armin.desk.service import Service, warm_up
 
         bundle = load_bundle(self.path, trust=self.trust)
         _log_to_stderr()
         warnings.simplefilter("ignore")  # a library's warning may quote what a person typed
-        warm_up(Desk(bundle, self.settings))
+        warm_up(Service(bundle, self.settings))
         return create_app(bundle, self.settings)
 
 
@@ -85,7 +87,6 @@ def serve(
         limits = replace(limits, hosts=(*limits.hosts, host) if is_loopback(host) else ("*",))
     try:
         import uvicorn
-        from uvicorn.supervisors import Multiprocess
     except ImportError:
         raise MissingDependencyError(
             "The desk needs uvicorn, which is not installed. Install it with: pip install 'armin[web]'."
@@ -105,9 +106,29 @@ def serve(
             return
         if ready is not None:
             ready()
-        if sys.stdin is not None and sys.stdin.fileno() != 0:
-            sys.stdin = None  # uvicorn hands its number to the workers, where only 0 is open
-        Multiprocess(config, sockets=[listener]).run()
+        _run_many(config, listener)
+
+
+def _run_many(config: Any, listener: socket.socket) -> None:
+    """Workers that are replaced when they die, and that count in a folder which their environment names."""
+    from prometheus_client.multiprocess import mark_process_dead
+    from uvicorn.supervisors import Multiprocess
+
+    class Supervisor(Multiprocess):  # type: ignore[misc]  # uvicorn is imported here only
+        def keep_subprocess_alive(self) -> None:
+            before = {process.pid for process in self.processes}
+            super().keep_subprocess_alive()
+            for pid in before - {process.pid for process in self.processes}:
+                mark_process_dead(pid)  # type: ignore[no-untyped-call]
+
+    if sys.stdin is not None and sys.stdin.fileno() != 0:
+        sys.stdin = None  # uvicorn hands its number to the workers, where only 0 is open
+    with tempfile.TemporaryDirectory(prefix="armin-metrics-") as folder:
+        os.environ[SHARED] = folder
+        try:
+            Supervisor(config, sockets=[listener]).run()
+        finally:
+            del os.environ[SHARED]
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
+from armin.desk.contract import AlternativesAsked, Asked, LetterAsked, PlanAsked, contract_of
 from armin.desk.describe import feature_dict
 from armin.desk.problems import ProblemError
 from armin.desk.said import page_words, said_ask, said_feature, said_path, said_recourse
@@ -20,10 +21,9 @@ from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema, Value
 from armin.words import Catalogue, Message, Name, catalogue, languages
 
-__all__ = ["BundleLike", "Desk", "LetterPage", "Person", "warm_up"]
+__all__ = ["BundleLike", "LetterPage", "Service", "warm_up"]
 
 Row = Mapping[str, Value | None]
-Answer = TypeVar("Answer", bound=Recourse | RecoursePath | tuple[Recourse, ...] | AskOrAct)
 
 
 class BundleLike(Protocol):
@@ -40,19 +40,6 @@ class BundleLike(Protocol):
 
 
 @dataclass(frozen=True)
-class Person:
-    """One request: a whole row with its blanks as None, what is locked, and the confidence if another one is wanted.
-
-    ``languages`` are those in which the answer is also said as a page would show it.
-    """
-
-    row: Row
-    locked: tuple[str, ...] = ()
-    confidence: float | None = None
-    languages: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class LetterPage:
     """A letter as a page, and the policy under which a browser may show it."""
 
@@ -61,8 +48,8 @@ class LetterPage:
 
 
 @dataclass(frozen=True, eq=False)
-class Desk:
-    """The answers of one bundle.
+class Service:
+    """The answers of one bundle; each takes what was asked, with its whole row.
 
     Attributes
     ----------
@@ -76,8 +63,8 @@ class Desk:
     >>> from armin.datasets import make_loans
     >>> loans = make_loans()
     >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-    >>> desk = Desk(SimpleNamespace(explainer=explainer, title="Loans", people=(), manifest={}), DeskSettings())
-    >>> desk.recourse(Person(loans.applicant))["outcome"]
+    >>> bundle = SimpleNamespace(explainer=explainer, title="Loans", people=(), manifest={})
+    >>> Service(bundle, DeskSettings()).recourse(PlanAsked(row=loans.applicant))["outcome"]
     'plan'
     """
 
@@ -104,6 +91,11 @@ class Desk:
     def languages(self) -> tuple[str, ...]:
         """The languages of the page and of the letter."""
         return tuple(self.words)
+
+    @cached_property
+    def contract(self) -> dict[str, type[Asked]]:
+        """What may be asked here, by the name of the route, which is that of the method that answers."""
+        return contract_of(self.schema, most_plans=self.settings.most_plans, languages=self.languages)
 
     def page_words(self, preferred: Sequence[str] = ()) -> dict[str, Any]:
         """The page's own words, in the first language that the desk has, or in English."""
@@ -141,113 +133,112 @@ class Desk:
             },
         }
 
-    def recourse(self, person: Person) -> dict[str, Any]:
-        """The plan for one person."""
-        return self.told(person, self._ask(person, lambda e: e.explain(person.row, locked=person.locked)))
+    def recourse(self, asked: PlanAsked) -> dict[str, Any]:
+        """The cheapest plan that works for enough plausible people."""
+        return self.told(asked, self._plan(asked)) | {"reference": _reference()}
 
-    def path(self, person: Person) -> dict[str, Any]:
+    def path(self, asked: Asked) -> dict[str, Any]:
         """The cheapest plan for every confidence."""
-        path = self._ask(person, lambda e: e.path(person.row, locked=person.locked))
-        return self.told_path(person, path)
-
-    def told_path(self, person: Person, path: RecoursePath) -> dict[str, Any]:
-        """A path as plain data, with what a page says about it."""
+        explainer, note = self._fitted(asked)
+        path: RecoursePath = _noted(explainer.path(asked.row, locked=asked.locked), note)
         points = path.to_list()
         for point, found in zip(points, (one for one in path if one.validity is not None), strict=True):
-            point["recourse"] = self.told(person, found)
+            point["recourse"] = self.told(asked, found)
         data = {"asked": path.asked, "end": path.end.value, "points": points}
-        return data | self._said(person, lambda words: said_path(path, words))
+        return data | self._said(asked, lambda words: said_path(path, words))
 
-    def alternatives(self, person: Person, count: int) -> dict[str, Any]:
-        """Several plans to choose from."""
-        if count > self.settings.most_plans:
-            text = f"'count' must be at most {self.settings.most_plans}. Got {count} instead."
-            raise ProblemError.of_fields([("count", "#/count", text)])
-        plans = self._plans(person, count)
-        return {"plans": [self.told(person, plan, plans[0].cost if i else None) for i, plan in enumerate(plans)]}
+    def alternatives(self, asked: AlternativesAsked) -> dict[str, Any]:
+        """Several plans to choose from, cheapest first."""
+        plans = self._plans(asked, asked.count)
+        return {"plans": [self.told(asked, plan, plans[0].cost if i else None) for i, plan in enumerate(plans)]}
 
-    def ask(self, person: Person) -> dict[str, Any]:
-        """What telling each blank would be worth."""
-        return self.told_ask(person, self._ask(person, lambda e: e.ask(person.row, locked=person.locked)))
+    def ask(self, asked: Asked) -> dict[str, Any]:
+        """For each blank, whether telling it would help."""
+        explainer, note = self._fitted(asked)
+        return self.told_ask(asked, _noted(explainer.ask(asked.row, locked=asked.locked), note))
 
-    def told_ask(self, person: Person, found: AskOrAct) -> dict[str, Any]:
+    def told_ask(self, asked: Asked, found: AskOrAct) -> dict[str, Any]:
         """Advice on telling as plain data, with what a page says about it."""
         data = found.to_dict() | {"notes": [str(note) for note in found.plan.notes]}
-        return data | self._said(person, lambda words: said_ask(found, words))
+        return data | self._said(asked, lambda words: said_ask(found, words))
 
-    def told(self, person: Person, plan: Recourse, cheapest: float | None = None) -> dict[str, Any]:
+    def told(self, asked: Asked, plan: Recourse, cheapest: float | None = None) -> dict[str, Any]:
         """A plan as plain data, with what a page says about it; ``cheapest`` is the cost that another way exceeds."""
-        said = self._said(person, lambda words: said_recourse(plan, words, self.schema, person.locked, cheapest))
+        said = self._said(asked, lambda words: said_recourse(plan, words, self.schema, asked.locked, cheapest))
         return plan.to_dict() | said
 
-    def _said(self, person: Person, say: Callable[[Catalogue], dict[str, Any]]) -> dict[str, Any]:
-        return {"said": {code: say(self.words[code]) for code in person.languages}} if person.languages else {}
+    def _said(self, asked: Asked, say: Callable[[Catalogue], dict[str, Any]]) -> dict[str, Any]:
+        return {"said": {code: say(self.words[code]) for code in asked.languages}} if asked.languages else {}
 
-    def letter(
-        self, person: Person, *, language: str, applicant: str, choice: int, reference: str | None
-    ) -> LetterPage:
-        """The letter with the chosen plan."""
-        if language not in self.languages:
-            text = f"'language' must be one of {', '.join(self.languages)}. Got {language!r} instead."
-            raise ProblemError.of_fields([("language", "#/language", text)])
-        if choice >= self.settings.most_plans:
-            text = f"'choice' must be less than {self.settings.most_plans}. Got {choice} instead."
-            raise ProblemError.of_fields([("choice", "#/choice", text)])
+    def letter(self, asked: LetterAsked) -> LetterPage:
+        """A letter to print, with the chosen plan."""
         from armin.letter import write_letter
 
-        plans = list(self._plans(person, max(choice + 1, 3)))
-        if not plans:
-            plans = [self._ask(person, lambda e: e.explain(person.row, locked=person.locked))]
+        choice = asked.choice
+        plans = self._plans(asked, max(choice + 1, 3)) or [self._plan(asked)]
         if choice >= len(plans):
             text = f"'choice' must be one of the {len(plans)} plans, counted from 0. Got {choice} instead."
             raise ProblemError.of_fields([("choice", "#/choice", text)])
         plans.insert(0, plans.pop(choice))
         letter = write_letter(
-            plans, person.row, schema=self.schema, language=language, applicant=applicant,
-            organisation=self.settings.organisation, reference=reference, locked=person.locked,
+            plans, asked.row, schema=self.schema, language=asked.language, applicant=asked.applicant,
+            organisation=self.settings.organisation, reference=asked.reference, locked=asked.locked,
             templates=self.settings.templates, words=self._own,
         )  # fmt: skip
         return LetterPage(letter.html, letter.content_security_policy)
 
-    def _plans(self, person: Person, count: int) -> tuple[Recourse, ...]:
-        plans = self._ask(person, lambda e: e.alternatives(person.row, count, locked=person.locked))
+    def _plan(self, asked: Asked) -> Recourse:
+        explainer, note = self._fitted(asked)
+        plan: Recourse = _noted(explainer.explain(asked.row, locked=asked.locked), note)
+        return plan
+
+    def _plans(self, asked: Asked, count: int) -> list[Recourse]:
+        explainer, note = self._fitted(asked)
+        plans = list(_noted(explainer.alternatives(asked.row, count, locked=asked.locked), note))
         # who is accepted as they stand needs no plan
         return plans[:1] if plans and plans[0].outcome == "already_accepted" else plans
 
-    def _ask(self, person: Person, question: Callable[[Explainer], Answer]) -> Answer:
-        """Put a question to a copy of the explainer, so that requests share nothing that changes."""
+    def _fitted(self, asked: Asked) -> tuple[Explainer, Message | None]:
+        """A copy of the explainer for one request, so that requests share nothing that changes; and a note, or none."""
         explainer: Explainer = self.bundle.explainer
         note = None
-        if person.confidence is not None:
+        confidence = getattr(asked, "confidence", None)
+        if confidence is not None:
             if not isinstance(explainer, ARMIN):
                 text = f"{type(explainer).__name__} works without a confidence. Leave 'confidence' out."
                 raise ProblemError.of_fields([("confidence", "#/confidence", text)])
-            explainer = explainer.asking(person.confidence)
-        elif isinstance(explainer, ARMIN) and not _is_tested(explainer, person):
+            explainer = explainer.asking(confidence)
+        elif isinstance(explainer, ARMIN) and not _is_tested(explainer, asked):
             # a test on real people takes minutes: it belongs to 'armin calibrate', not into a request
             level = max([float(explainer.confidence), *(c.used_level for c in explainer.calibrations_.values())])
             explainer = explainer.asking(level)
-            note = _untested(person, level)
+            note = _untested(asked, level)
         mine = copy(explainer)
         mine.time_limit = min(explainer.time_limit or self.settings.time_limit, self.settings.time_limit)
-        answer: Answer = _noted(question(mine), note)
-        return answer
+        return mine, note
 
-    def _whole(self, row: Row) -> Row:
+    def _whole(self, row: Row) -> dict[str, Value | None]:
         """A prepared applicant's row with all columns."""
         return {name: row.get(name) for name in self.schema.names}
 
 
-def _untested(person: Person, level: float) -> Message:
-    return Message("notes.untested_locked" if person.locked else "notes.untested", share=level)
+def _reference() -> str:
+    """A number to quote: random, so that it says nothing about the person."""
+    from armin.letter import new_reference
+
+    return new_reference()
 
 
-def _is_tested(explainer: ARMIN, person: Person) -> bool:
+def _untested(asked: Asked, level: float) -> Message:
+    return Message("notes.untested_locked" if asked.locked else "notes.untested", share=level)
+
+
+def _is_tested(explainer: ARMIN, asked: Asked) -> bool:
     """Whether nothing was promised, or the promise was tested on people like this one."""
-    blanks = tuple(sorted(name for name, value in person.row.items() if value is None))
+    blanks = tuple(sorted(name for name, value in asked.row.items() if value is None))
     if explainer.promise is None or not blanks:
         return True
-    pattern = (None if explainer.missingness is not None else blanks, tuple(sorted(person.locked)))
+    pattern = (None if explainer.missingness is not None else blanks, tuple(sorted(asked.locked)))
     return pattern in explainer.calibrations_
 
 
@@ -275,20 +266,20 @@ def _promise(explainer: Explainer) -> dict[str, Any] | None:
     return {"share": explainer.promise, "assurance": explainer.assurance, "tested": tested}
 
 
-def warm_up(desk: Desk) -> None:
+def warm_up(service: Service) -> None:
     """Answer once for nobody in particular, so that the first person does not wait for the search to be loaded."""
-    features = desk.schema.features
-    rows: list[Row] = [person["row"] for person in desk.bundle.people[:1]]
+    features = service.schema.features
+    rows: list[Row] = [person["row"] for person in service.bundle.people[:1]]
     first = next((i for i, f in enumerate(features) if not f.actionable), 0)
     rows.append({f.name: None if i == first and len(features) > 1 else _middle(f) for i, f in enumerate(features)})
-    explainer = desk.bundle.explainer
+    explainer = service.bundle.explainer
     searching = copy(explainer)
     if explainer.method == "auto":  # small forms are listed, larger ones are searched
         searching.method = "search"
     for one in (explainer, searching):
         for row in rows:
-            quick = Desk(_Instead(desk.bundle, one), replace(desk.settings, time_limit=5.0))
-            quick.recourse(Person(desk._whole(row)))
+            quick = Service(_Instead(service.bundle, one), replace(service.settings, time_limit=5.0))
+            quick._plan(Asked(row=service._whole(row)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from armin.errors import ParameterError
 
-__all__ = ["DeskSettings", "is_loopback"]
+__all__ = ["SHARED", "DeskSettings", "is_loopback"]
 
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable that names the folder in which several workers count together."""
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 

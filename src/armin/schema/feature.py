@@ -125,10 +125,10 @@ class Feature:
         if found is None and isinstance(value, str):
             found = self._find(as_number(value))
         if found is None:
-            raise DataError.of_value(
-                f"Column {self.name!r} must be one of {short_list(self.categories)}, or blank.", value,
+            raise DataError(
+                f"Column {self.name!r} must be one of {short_list(self.categories)}, or blank. Got {value!r} instead.",
                 "Correct the value, or add the category to the schema.",
-            )  # fmt: skip
+            )
         return float(found)
 
     def _find(self, value: object) -> int | None:
@@ -140,20 +140,21 @@ class Feature:
     def _number(self, value: object) -> float:
         number = as_number(value)
         if number is None:
-            raise DataError.of_value(f"Column {self.name!r} must be a number, or blank.", value)
+            raise DataError(f"Column {self.name!r} must be a number, or blank. Got {value!r} instead.")
         if not math.isfinite(number):
-            raise DataError.of_value(f"Column {self.name!r} must be finite, or blank.", value)
+            raise DataError(f"Column {self.name!r} must be finite, or blank. Got {value!r} instead.")
         if self.kind == "integer" and number != round(number):
-            raise DataError.of_value(
-                f"Column {self.name!r} must be a whole number, or blank.", value,
+            raise DataError(
+                f"Column {self.name!r} must be a whole number, or blank. Got {value!r} instead.",
                 "If fractions are meant, declare the column as 'continuous'.",
-            )  # fmt: skip
+            )
         slack = 1e-12 * max(1.0, abs(number))
         if not self.low_code - slack <= number <= self.high_code + slack:
-            raise DataError.of_value(
-                f"Column {self.name!r} must be in {interval(self.low_code, self.high_code)}, or blank.", value,
+            raise DataError(
+                f"Column {self.name!r} must be in {interval(self.low_code, self.high_code)}, or blank. "
+                f"Got {value!r} instead.",
                 f"Correct the value, or widen the schema: schema.update(bounds={{{self.name!r}: (low, high)}}).",
-            )  # fmt: skip
+            )
         return min(max(number, self.low_code), self.high_code)
 
     def value(self, code: float) -> Value | None:

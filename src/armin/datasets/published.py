@@ -1,15 +1,15 @@
-"""Where the rows come from: ``ARMIN_DATA``, else the cache, else a download; and a check that they are the right ones.
+"""Where published rows come from, and a check that they are the right ones.
 
-``ARMIN_DATA`` names a folder with one folder for each data set, such as ``fico/heloc_raw.csv``. What is downloaded is
-kept in ``ARMIN_CACHE``, or in ``~/.cache/armin``. Rows are known by a fingerprint that does not depend on their order.
+Files are looked for in the folder that ``ARMIN_DATA`` names, then beside the description. What is not there is taken
+from OpenML by scikit-learn, which keeps it in ``ARMIN_CACHE``, or where scikit-learn keeps data. Rows are known by a
+fingerprint that does not depend on their order.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,25 +33,31 @@ class Source:
     Attributes
     ----------
     name : the data set
-    files : the files under ``ARMIN_DATA``; a file may lack the ending ``.gz``
-    read : the paths of these files to one frame
-    numbers, texts : the columns that are used, by what they hold
-    n_rows, mark : number of rows and fingerprint of the columns that are used
     origin : where people get the files
+    files : the files, read one below the other; a file may lack the ending ``.gz``
+    numbers, texts : the columns that are used, by what they hold
+    folder : where files are looked for if not in ``ARMIN_DATA``
+    read : arguments of ``pandas.read_csv``
+    by_file : columns that the files lack, with one value for each file
+    rename : published names, and the names of ``numbers`` and ``texts``
+    recode : by column, published texts and the texts they stand for
+    rows, mark : number of rows and fingerprint; not checked if None and empty
     openml : arguments of ``fetch_openml``; empty if OpenML has no copy
-    rename : names in the OpenML copy that differ
     """
 
     name: str
+    origin: str
     files: tuple[str, ...]
-    read: Callable[[list[Path]], pd.DataFrame]
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
-    n_rows: int
-    mark: str
-    origin: str
-    openml: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+    read: Mapping[str, Any] = field(default_factory=dict)
+    by_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
+    recode: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rows: int | None = None
+    mark: str = ""
+    openml: Mapping[str, Any] = field(default_factory=dict)
 
 
 def load_table(source: Source, *, download: bool = True) -> tuple[pd.DataFrame, str]:
@@ -60,29 +66,30 @@ def load_table(source: Source, *, download: bool = True) -> tuple[pd.DataFrame, 
     Parameters
     ----------
     source : the published table
-    download : whether to ask OpenML if the files are not on this machine
+    download : whether to ask OpenML, or what is kept of it, if the files are not on this machine
 
     Raises
     ------
     DataError
         If there is no file and no download, or if the rows are not those that were published.
     """
-    folder = os.environ.get("ARMIN_DATA", "").strip()
-    if folder:
-        found = [_present(Path(folder).expanduser() / name) for name in source.files]
-        paths = [path for path in found if path is not None]
-        if len(paths) == len(found):
-            where = ", ".join(str(path) for path in paths)
-            return _checked(source, _parsed(source, where, lambda: source.read(paths)), where), where
-    cached = _cache_file(source)
-    if cached.is_file():
-        raw = _parsed(source, str(cached), lambda: pd.read_csv(cached))
-        return _checked(source, raw, str(cached)), _openml_name(source)
+    said = os.environ.get("ARMIN_DATA", "").strip()
+    folders = [Path(said).expanduser() if said else None, source.folder]
+    for folder in filter(None, folders):
+        paths = [path for name in source.files if (path := _present(folder / name))]
+        if len(paths) == len(source.files):
+            where = ", ".join(map(str, paths))
+            return _checked(source, _read(source, paths, where), where), where
     if not (download and source.openml):
-        raise DataError(_absent(source, folder, "" if source.openml else "OpenML has no copy of it. "))
-    table = _download(source, folder)
-    _keep(table, cached)
-    return table, _openml_name(source)
+        raise DataError(_absent(source, said, "" if source.openml else "OpenML has no copy of it. "))
+    from sklearn.datasets import fetch_openml
+
+    try:
+        frame = fetch_openml(**source.openml, as_frame=True, data_home=os.environ.get("ARMIN_CACHE") or None).frame
+    except (OSError, ValueError) as error:
+        raise DataError(_absent(source, said, f"The download from OpenML failed ({error}). ")) from error
+    where = "OpenML " + " ".join(map(str, source.openml.values())) + ", rows in the order of that copy"
+    return _checked(source, frame, where), where
 
 
 def _present(path: Path) -> Path | None:
@@ -91,69 +98,34 @@ def _present(path: Path) -> Path | None:
     return next((p for p in (path, plain) if p.is_file()), None)
 
 
-def _parsed(source: Source, where: str, read: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+def _read(source: Source, paths: Sequence[Path], where: str) -> pd.DataFrame:
     try:
-        return read()
+        parts = [pd.read_csv(path, **source.read) for path in paths]
     except (OSError, EOFError, ValueError) as error:
         raise DataError(
             f"{source.name}: {where} cannot be read: {error}. Replace it by the file from {source.origin}."
         ) from error
+    for name, values in source.by_file.items():
+        parts = [part.assign(**{name: value}) for part, value in zip(parts, values, strict=True)]
+    return pd.concat(parts, ignore_index=True)
 
 
-def _cache_folder() -> Path:
-    said = os.environ.get("ARMIN_CACHE", "").strip()
-    return Path(said).expanduser() if said else Path.home() / ".cache" / "armin"
-
-
-def _cache_file(source: Source) -> Path:
-    return _cache_folder() / f"{source.name.lower()}.csv.gz"
-
-
-def _openml_name(source: Source) -> str:
-    return "OpenML " + " ".join(str(value) for value in source.openml.values()) + ", rows in the order of that copy"
-
-
-def _download(source: Source, folder: str) -> pd.DataFrame:
-    from sklearn.datasets import fetch_openml
-
-    where = _openml_name(source)
-    try:
-        frame = fetch_openml(**source.openml, as_frame=True, cache=False).frame
-    except (OSError, ValueError) as error:
-        raise DataError(_absent(source, folder, f"The download from OpenML failed ({error}). ")) from error
-    return _checked(source, frame.rename(columns=dict(source.rename)), where)
-
-
-def _keep(table: pd.DataFrame, path: Path) -> None:
-    """Write to the cache, whole or not at all; a cache that cannot be written costs a download, not the data."""
-    part = path.with_name(f"{os.getpid()}-{path.name}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table.to_csv(part, index=False, compression="gzip")
-        part.replace(path)
-    except OSError as error:
-        warnings.warn(
-            f"The download is not kept: {error}. Set ARMIN_CACHE to a folder that can be written.", stacklevel=2
-        )
-
-
-def _absent(source: Source, folder: str, why: str) -> str:
-    home = folder or "FOLDER"
+def _absent(source: Source, said: str, why: str) -> str:
+    home = said or "FOLDER"
     files = " and ".join(str(Path(home) / name) for name in source.files)
-    state = f"ARMIN_DATA is {folder}, which does not hold it" if folder else "ARMIN_DATA is not set"
+    state = f"ARMIN_DATA is {said}, which does not hold it" if said else "ARMIN_DATA is not set"
     return (
-        f"The data set {source.name} is not on this machine: {state}, and there is no {_cache_file(source)}. {why}"
+        f"The data set {source.name} is not on this machine: {state}. {why}"
         f"Get it from {source.origin}, put it at {files}, and set the environment variable ARMIN_DATA to {home}."
     )
 
 
 def _checked(source: Source, raw: pd.DataFrame, where: str) -> pd.DataFrame:
     """The columns that are used, as plain numbers and texts; refused unless they are the published rows."""
-    table = _tidy(source, raw, where)
-    if len(table) != source.n_rows:
-        raise DataError(_wrong(source, where, f"it has {len(table):,} rows instead of {source.n_rows:,}"))
-    mark = fingerprint(table)
-    if mark != source.mark:
+    table = _tidy(source, raw.rename(columns=dict(source.rename)), where)
+    if source.rows is not None and len(table) != source.rows:
+        raise DataError(_wrong(source, where, f"it has {len(table):,} rows instead of {source.rows:,}"))
+    if source.mark and (mark := fingerprint(table)) != source.mark:
         raise DataError(_wrong(source, where, f"the fingerprint of its rows is {mark} instead of {source.mark}"))
     return table
 
@@ -172,14 +144,16 @@ def _tidy(source: Source, raw: pd.DataFrame, where: str) -> pd.DataFrame:
                 raise DataError(_wrong(source, where, f"its column {name!r} holds more than numbers")) from None
         else:
             texts = column.astype(object).where(column.notna(), None)
-            columns[name] = texts.map(lambda v: v.strip() if isinstance(v, str) else v).replace("?", None)
+            stripped = texts.map(lambda v: v.strip() if isinstance(v, str) else v).replace("?", None)
+            meanings = source.recode.get(name, {})
+            columns[name] = stripped.map(lambda v, known=meanings: known.get(str(v), v)) if meanings else stripped
     return pd.DataFrame(columns)
 
 
 def _wrong(source: Source, where: str, what: str) -> str:
     return (
         f"{source.name}: {where} is not the published table: {what}. "
-        f"Replace it by the one from {source.origin}; a file in {_cache_folder()} may be deleted."
+        f"Replace it by the one from {source.origin}; a copy that scikit-learn keeps may be deleted."
     )
 
 
