@@ -186,4 +186,4 @@ def test_refusals():
 
 
 def test_a_value_is_never_read_as_a_text_with_holes():
-    assert "{desired} {0.__class__}" in str(Message("notes.stuck", labels="{desired} {0.__class__}"))
+    assert "{desired} {0.__class__}" in str(Message("stuck.shift", features="{desired} {0.__class__}"))

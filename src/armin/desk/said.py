@@ -110,8 +110,8 @@ def said_path(path: RecoursePath, words: Catalogue) -> dict[str, Any]:
 def said_ask(found: AskOrAct, words: Catalogue) -> dict[str, Any]:
     """What the page says about each blank, by feature."""
     return {
-        "sentence": _told(found.sentence, None, words),
-        "questions": {q.feature.name: _told(q.sentence, _gist(q, found), words) for q in found.questions},
+        "sentence": _told(found, None, words),
+        "questions": {q.feature.name: _told(q, _gist(q, found), words) for q in found.questions},
     }
 
 
@@ -174,10 +174,13 @@ def _why(recourse: Recourse, schema: Schema, locked: Collection[str]) -> list[Me
     return lines
 
 
-def _told(sentence: Message | str, gist: Message | None, words: Catalogue) -> str:
-    """A sentence of the explainer: a message in any language; a text is English, elsewhere its gist must do."""
-    if isinstance(sentence, Message) or words.language == BASE:
-        return words.written(sentence)
+def _told(told: AskOrAct | Question, gist: Message | None, words: Catalogue) -> str:
+    """What the explainer says: messages in any language; where it has a text only, that is English, else its gist."""
+    messages = getattr(told, "messages", None)
+    if messages is not None:
+        return " ".join(message.said(words) for message in messages)
+    if words.language == BASE:
+        return told.sentence
     return "" if gist is None else gist.said(words)
 
 

@@ -174,7 +174,7 @@ def _stuck(case: Case, locked: Collection[str]) -> tuple[Message, ...]:
         for i, feature in enumerate(case.grid.schema.features)
         if np.isnan(case.row[i]) and feature.blank_mode == "shift" and feature.name not in locked and i not in movable
     )
-    return (Message("notes.stuck", labels=stuck),) if stuck else ()
+    return (Message("stuck.shift", features=stuck),) if stuck else ()
 
 
 def _tidy(weight: float) -> float:

@@ -402,7 +402,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """The completions to optimise over."""
         if isinstance(self.sampler, NativeMissing):
             self._check_native(codes)
-            return Sample(codes[None, :].copy(), np.ones(1), notes=(Message("notes.native"),))
+            return Sample(codes[None, :].copy(), np.ones(1), notes=(Message("draws.native"),))
         return self._draw(codes, self.n_samples, rng)
 
     def _draw(self, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:

@@ -340,4 +340,4 @@ class ImputationAR(Explainer):
 
     def _candidates(self, codes: NDArray[np.float64], rng: np.random.Generator) -> Sample:
         filled = self.imputer_.impute(codes)
-        return Sample(filled[None, :], np.ones(1), notes=(Message("notes.one_guess"),))
+        return Sample(filled[None, :], np.ones(1), notes=(Message("draws.once"),))

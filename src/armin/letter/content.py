@@ -75,7 +75,7 @@ class Notice:
     @property
     def native(self) -> bool:
         """Whether the model was asked about the row with its blanks."""
-        return any(isinstance(note, Message) and note.code == "notes.native" for note in self.plan.notes)
+        return any(isinstance(note, Message) and note.code == "draws.native" for note in self.plan.notes)
 
     @property
     def desired(self) -> tuple[Name, ...]:

@@ -132,13 +132,13 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain data."""
-        fresh = None
+        message, fresh = self.message, None
         if self.fresh is not None:
             fresh = self.fresh.to_dict() | {"interval": list(self.fresh.interval()), "level": 0.95}
         return {
             "format": FORMAT,
-            "sentence": self.sentence,
-            "message": self.message.to_dict(),
+            "sentence": str(message),
+            "message": message.to_dict(),
             "status": self.status.value,
             "bound": self.bound if math.isfinite(self.bound) else None,
             "gap": self.gap,

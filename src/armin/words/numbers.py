@@ -11,7 +11,7 @@ from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import cache
 
 from babel import Locale
-from babel.numbers import format_decimal
+from babel.numbers import NumberPattern, parse_pattern
 
 __all__ = ["figure_digits", "floor_percent", "number_digits", "round_percent", "written"]
 
@@ -26,12 +26,13 @@ def written(number: Decimal, locale: Locale) -> str:
     '1.234,50'
     """
     exponent = number.as_tuple().exponent
-    return format_decimal(number, format=_pattern(-exponent if isinstance(exponent, int) else 0), locale=locale)
+    said: str = _pattern(-exponent if isinstance(exponent, int) else 0).apply(number, locale)
+    return said
 
 
 @cache
-def _pattern(decimals: int) -> str:
-    return "#,##0" + ("." + "0" * decimals if decimals > 0 else "")
+def _pattern(decimals: int) -> NumberPattern:
+    return parse_pattern("#,##0" + ("." + "0" * decimals if decimals > 0 else ""))
 
 
 def round_percent(share: float) -> tuple[Decimal, str]:
