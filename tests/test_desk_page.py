@@ -701,6 +701,10 @@ def test_scripts_hold_no_language_of_their_own() -> None:
         wanted |= set(re.findall(r'\bt\("(\w+)"', code))
     assert len(wanted) > 50
     assert wanted <= page.keys() | {"percent"}
+    first = (Path(__file__).parent.parent / "src/armin/desk/static/index.html").read_text()
+    shown = re.findall(r'data-word="(\w+)"[^>]*>([^<]*)<', first)
+    assert len(shown) > 10
+    assert all(page[word] == text for word, text in shown)  # what is seen before the words have arrived
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

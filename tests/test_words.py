@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from armin.errors import ParameterError
 from armin.words import Message, Name, Quantity, catalogue, languages
-from armin.words.catalogue import FORMATS, entries
+from armin.words.catalogue import FORMATS
 from armin.words.check import faults, holes, lacking, surplus
+from armin.words.files import entries
 from armin.words.numbers import floor_percent, round_percent
 
 SOURCE = Path(__file__).parent.parent / "src" / "armin"

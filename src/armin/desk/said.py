@@ -10,7 +10,7 @@ from armin.explainer.ask import AskOrAct, Question
 from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema
 from armin.words import Catalogue, Message, Name
-from armin.words.catalogue import BASE
+from armin.words.files import BASE
 
 __all__ = ["page_words", "said_ask", "said_feature", "said_path", "said_recourse"]
 

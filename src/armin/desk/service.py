@@ -16,7 +16,7 @@ from armin.desk.settings import DeskSettings
 from armin.explainer import ARMIN
 from armin.explainer.ask import AskOrAct
 from armin.explainer.base import Explainer
-from armin.letter.own import read_words
+from armin.letter.own import check_words, read_words
 from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema, Value
 from armin.words import Catalogue, Message, Name, catalogue, languages
@@ -85,7 +85,10 @@ class Service:
     @cached_property
     def _own(self) -> dict[str, Any]:
         folder = self.settings.templates
-        return {**(getattr(self.bundle, "letter", None) or {}), **({} if folder is None else read_words(folder))}
+        return {
+            **(getattr(self.bundle, "letter", None) or {}),
+            **({} if folder is None else check_words(read_words(folder))),
+        }
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from armin.errors import DataError, ParameterError
-from armin.words.catalogue import parse_texts
 from armin.words.check import faults
+from armin.words.files import parse_texts
 
 __all__ = ["Words", "check_words", "read_words"]
 

@@ -17,7 +17,8 @@ from armin.letter.reference import new_reference
 from armin.letter.render import policy_of, render
 from armin.recourse import Recourse
 from armin.schema import Schema
-from armin.words.catalogue import catalogue, clean
+from armin.words import catalogue
+from armin.words.catalogue import clean
 
 __all__ = ["Letter", "write_letter"]
 

@@ -7,11 +7,9 @@ is written: see ``FORMATS``. What a language leaves out is English.
 from __future__ import annotations
 
 import datetime
-import tomllib
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from string import Formatter
 from typing import Any, Literal
 
@@ -22,12 +20,8 @@ from babel.lists import format_list
 from armin.errors import ParameterError
 from armin.words import numbers
 
-__all__ = ["BASE", "FORMATS", "NAMES", "Catalogue", "catalogue", "clean", "entries", "languages", "parse_texts"]
+__all__ = ["FORMATS", "Catalogue", "clean"]
 
-BASE = "en"
-NAMES = ("labels", "values", "units", "decisions")
-"""Tables that translate what comes from the schema and the model; a language need not have any entry there."""
-PLURALS = frozenset(["zero", "one", "two", "few", "many", "other"])
 _JOINERS = "\u200c\u200d"  # invisible, but part of how Persian, Hindi and other words are spelt
 Parts = tuple[tuple[str, str | None, str], ...]
 
@@ -42,6 +36,7 @@ class Catalogue:
 
     Examples
     --------
+    >>> from armin.words.files import catalogue
     >>> catalogue("de").say("letter.reference")
     'Aktenzeichen'
     >>> catalogue("en").say("value.levels", n=2)
@@ -226,91 +221,6 @@ FORMATS: dict[str, Callable[[Catalogue, Any], str]] = {
     "Word": lambda words, n: words.start(words.word(n)),
 }
 """How a hole may be written, as in ``{share:percent}``."""
-
-
-def languages(own: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """The languages that there are words for, with those that a company adds.
-
-    >>> languages(), languages({"fr": {}})
-    (('de', 'en'), ('de', 'en', 'fr'))
-    """
-    found = {
-        entry.name.removesuffix(".toml") for entry in files("armin.words").iterdir() if entry.name.endswith("toml")
-    }
-    return tuple(sorted(found | set(own or ())))
-
-
-def catalogue(language: str = BASE, own: Mapping[str, Any] | None = None) -> Catalogue:
-    """The words of a language: English, the packaged file of the language, and a company's own on top.
-
-    Parameters
-    ----------
-    language : one of :func:`languages`
-    own : a company's texts by language, each a table as in the TOML file
-
-    Examples
-    --------
-    >>> catalogue("fr", {"fr": {"plan": {"title": "Votre plan"}}}).say("plan.title")
-    'Votre plan'
-    """
-    if not own or language not in own:
-        return _packaged(language)
-    base = _table(language) if language in languages() else {"language": {"locale": language}}
-    return Catalogue(language, _merged(_merged(_table(BASE), base), own[language]))
-
-
-@cache
-def _packaged(language: str) -> Catalogue:
-    if language not in languages():
-        raise ParameterError(
-            f"The 'language' must be one of: {', '.join(languages())}. Got {language!r} instead. "
-            "For another language, bring a file such as fr.toml."
-        )
-    return Catalogue(language, _merged(_table(BASE), _table(language)))
-
-
-@cache
-def _table(language: str) -> dict[str, Any]:
-    name = f"{language}.toml"
-    return parse_texts((files("armin.words") / name).read_text(encoding="utf-8"), name)
-
-
-def parse_texts(text: str, name: str) -> dict[str, Any]:
-    """The tables of a file with texts."""
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        said = str(error) if isinstance(error, tomllib.TOMLDecodeError) else type(error).__name__
-        raise ParameterError(f"The texts in {name} are not valid TOML: {said}. Correct the file.") from None
-
-
-def entries(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Every entry of a table with its code, names apart; plural forms belong to one entry.
-
-    >>> dict(entries({"plan": {"title": "Your plan"}, "labels": {"Age": "age"}}))
-    {'plan.title': 'Your plan'}
-    """
-    for key, value in table.items():
-        if not path and key in NAMES:
-            continue
-        if isinstance(value, Mapping) and not (value and PLURALS.issuperset(value)):
-            yield from entries(value, (*path, key))
-        else:
-            yield ".".join((*path, key)), value
-
-
-def _merged(under: Mapping[str, Any], over: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """The tables of ``under`` with those of ``over`` on top."""
-    result = dict(under)
-    for key, value in over.items():
-        known = result.get(key)
-        if isinstance(known, Mapping) and isinstance(value, Mapping):
-            result[key] = _merged(known, value, f"{path}{key}.")
-        elif isinstance(known, Mapping) and not PLURALS.issuperset(known):
-            raise ParameterError(f"{path}{key} must be a table, [{path}{key}], in the texts. Got {value!r} instead.")
-        else:
-            result[key] = value
-    return result
 
 
 def _parse(code: str, language: str, text: str) -> Iterator[tuple[str, str | None, str]]:

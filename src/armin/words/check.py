@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from string import Formatter
 from typing import Any
 
-from armin.words.catalogue import BASE, FORMATS, Catalogue, catalogue, entries
+from armin.words.catalogue import FORMATS, Catalogue
+from armin.words.files import BASE, catalogue, entries
 
 __all__ = ["faults", "holes", "lacking", "surplus"]
 

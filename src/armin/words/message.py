@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from armin.words.catalogue import Catalogue, catalogue
+from armin.words.catalogue import Catalogue
+from armin.words.files import catalogue
 
 __all__ = ["Message"]
 

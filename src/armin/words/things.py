@@ -25,7 +25,7 @@ class Name:
 
     Examples
     --------
-    >>> from armin.words.catalogue import catalogue
+    >>> from armin.words import catalogue
     >>> Name("labels", "income", "your income").said(catalogue("de"))
     'your income'
     """
@@ -57,7 +57,7 @@ class Quantity:
 
     Examples
     --------
-    >>> from armin.words.catalogue import catalogue
+    >>> from armin.words import catalogue
     >>> Quantity(34500, "€").said(catalogue("de")), Quantity(1, "month|months").said(catalogue("en"))
     ('34.500 €', '1 month')
     """
