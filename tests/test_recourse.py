@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
@@ -22,6 +23,7 @@ from armin.recourse import Change, Failure, Recourse, RecoursePath, Recourses, V
 from armin.recourse.audit import check_action
 from armin.report.words import at_least, figure, percent
 from armin.schema import Feature, Schema
+from armin.words import Message
 
 LAW = settings(deadline=None, max_examples=200)
 
@@ -310,6 +312,43 @@ def test_every_outcome_is_json(name: str) -> None:
         assert (data["proof"]["gap"] == 0) == (outcome != "best_so_far")
 
 
+def test_an_answer_in_german() -> None:
+    notes = (Message("draws.few", kept=1200, drawn=5000),)
+    assert (
+        make(notes=notes, cost=12_500.0).text("de")
+        == """\
+2 Änderungen führen zu „approved“ mit mindestens 75 % Sicherheit. Einen günstigeren Weg gibt es nicht.
+
+  1. Erhöhen Sie „your income“ (derzeit 30.000 $) auf 34.500 $.
+  2. Erhöhen Sie „your education“ (derzeit „school“) auf „degree“.
+
+Kosten: 12.500 (TotalLogPercentileShift); von 1 bis 1,5, je nach den fehlenden Angaben.
+Sicherheit: Wirkt bei 80 der 100 Möglichkeiten, die Lücken zu füllen, mit denen gerechnet wurde, \
+und bei 78 % von 1.000 neuen (95 %-Intervall 75 % bis 81 %).
+Nicht angegeben: the purpose, the rate.
+Beweis: günstigster Weg, bewiesen (search, 12 ms).
+Hinweis: Nur 1.200 von 5.000 plausiblen Möglichkeiten passen zu dem, was bekannt ist (Ablehnung, Regeln): \
+Darauf beruht die Antwort."""
+    )
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_no_outcome_is_english_in_german(name: str) -> None:
+    said = OUTCOMES[name][0].text("de")
+    assert not re.search(r"\b(the decision|allowed|changes? leads?|Proof|Confidence|Works|proved)\b", said)
+
+
+def test_the_dictionary_tells_the_codes_behind_its_sentences() -> None:
+    few = Message("draws.few", kept=12, drawn=5000)
+    data = make(notes=(few, Message("draws.once"))).to_dict()
+    assert data["notes"] == [str(few), "Optimised for one way to fill the blanks only."]
+    assert data["messages"]["notes"] == [few.to_dict(), {"code": "draws.once", "values": {}}]
+    assert data["messages"]["headline"]["code"] == "headline.plan"
+    assert data["messages"]["headline"]["values"] | {"holds": None} == {"n": 2, "desired": ["approved"], "holds": None}
+    assert [change["message"]["code"] for change in data["changes"]] == ["change.raise", "change.raise"]
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+
+
 def test_numpy_labels_are_plain_in_the_dictionary() -> None:
     data = make(desired=(np.int64(1), np.str_("yes"), np.bool_(True))).to_dict()
     assert [type(label) for label in data["desired"]] == [int, str, bool]
@@ -460,6 +499,16 @@ def test_a_path_reads_clearly() -> None:
 def test_a_path_says_why_it_ends(steps: RecoursePath, last: str) -> None:
     assert str(steps).splitlines()[-1] == last
     assert last in read_html(steps._repr_html_()).text
+
+
+def test_a_path_in_german() -> None:
+    steps = path((0.4, 0.0), (0.925, 4.5), end=Status.INFEASIBLE)
+    assert steps.text("de", width=10).splitlines() == [
+        "Sicherheit  Kosten",
+        "      40 %  0       · nichts zu ändern",
+        "      92 %  4,5     ██████████ your income → 34.500 $",
+        "Keine zulässige Änderung wirkt bei mehr als 92 %: bewiesen.",
+    ]
 
 
 def test_many_answers_are_a_table_and_a_failure_does_not_hide() -> None:

@@ -12,11 +12,13 @@ from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armin.errors import ParameterError
+from armin.promise.calibration import LEVELS, Trials, choose_level
 from armin.words import Message, Name, Quantity, catalogue, languages
 from armin.words.catalogue import FORMATS
 from armin.words.check import faults, holes, lacking, surplus
@@ -188,3 +190,21 @@ def test_refusals():
 
 def test_a_value_is_never_read_as_a_text_with_holes():
     assert "{desired} {0.__class__}" in str(Message("stuck.shift", features="{desired} {0.__class__}"))
+
+
+def test_a_calibration_speaks_both_languages():
+    works = np.tile(LEVELS >= 0.8, (60, 1))
+    trials = Trials(LEVELS, np.ones_like(works), works)
+    kept = choose_level(trials, promise=0.9)
+    german = (
+        "Geprüft an 60 wirklichen Menschen mit den gleichen Lücken: Von 60 Plänen mit 80 % Sicherheit wirkten alle."
+    )
+    assert kept.message.text("de").startswith(german)
+    assert kept.sentence == str(kept.message)
+    assert "missingness model" in choose_level(trials, promise=0.9, masks="model").sentence
+    own = choose_level(trials, promise=0.9, masks="blanks of our own", held_out=False)
+    assert "with blanks of our own" in own.sentence
+    assert own.sentence.endswith("the model may know them.")
+    lost = choose_level(Trials(LEVELS, np.ones_like(works), np.zeros_like(works)), promise=0.9)
+    assert lost.message.code == "calibration.none"
+    assert choose_level(Trials(LEVELS, np.zeros_like(works), works), promise=0.9).message.code == "calibration.nobody"
