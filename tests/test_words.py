@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armin.errors import ParameterError
-from armin.promise.calibration import LEVELS, Trials, choose_level
+from armin.promise import LEVELS, Trials, choose_level
 from armin.words import Message, Name, Quantity, catalogue, languages
 from armin.words.catalogue import FORMATS
 from armin.words.check import faults, holes, lacking, surplus
