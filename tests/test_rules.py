@@ -43,12 +43,12 @@ RULES = [
 ]
 ENGLISH = [
     "all years must be at least years here.",
-    "If owner is yes, then all years is at least 3.",
+    "If owner is “yes”, then all years is at least 3.",
     "If city changes, then level increases.",
-    "If years here decreases, then owner is not yes.",
-    "If level is at most mid, then years here does not change.",
-    "city must not change from Bonn to Lima.",
-    "owner must not change to no.",
+    "If years here decreases, then owner is not “yes”.",
+    "If level is at most “mid”, then years here does not change.",
+    "city must not change from “Bonn” to “Lima”.",
+    "owner must not change to “no”.",
     "all years and years here must change together or not at all.",
     "At most one of owner, city and level may change.",
 ]
@@ -57,7 +57,7 @@ ENGLISH = [
 @pytest.mark.parametrize(("rule", "text"), list(zip(RULES, ENGLISH, strict=True)))
 def test_rules_read_as_sentences_and_survive_a_file(rule, text):
     schema = SCHEMA.with_rules(rule)
-    assert rule.sentence(schema) == text
+    assert str(rule.message(schema)) == text
     assert f"Rule: {text}" in str(schema)
     assert Schema.from_toml(schema.to_toml()) == schema
     assert schema.update(immutable=["city"]).rules == (rule,)

@@ -24,8 +24,7 @@ from armin.explainer.estimator import Explainer
 from armin.impute import NativeMissing
 from armin.impute.legal import uniform
 from armin.learned import slim
-from armin.letter.own import Templates, check_own, read_own
-from armin.letter.render import try_own
+from armin.letter.own import Words, check_words, read_words
 from armin.models.encoding import Oracle
 from armin.prefit import Prefit
 from armin.schema import Schema
@@ -48,13 +47,13 @@ class Bundle:
     explainer : fitted, ready to explain
     manifest : what the bundle says about itself; see ``docs/bundle.md``
     people : prepared applicants, each with "name", "story" and "row"
-    letter : a company's own letter files, name to text; to be passed to ``write_letter`` as ``templates``
+    letter : a company's own texts by language; to be passed to ``write_letter`` as ``words``
     """
 
     explainer: Explainer
     manifest: dict[str, Any]
     people: tuple[dict[str, Any], ...] = ()
-    letter: Mapping[str, str] = field(default_factory=dict)
+    letter: Words = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -74,7 +73,7 @@ def save_bundle(
     *,
     title: str | None = None,
     people: Sequence[Mapping[str, Any]] | None = None,
-    letter: Templates | None = None,
+    letter: str | Path | Words | None = None,
     created: datetime | None = None,
     trust: bool = False,
 ) -> Path:
@@ -86,8 +85,8 @@ def save_bundle(
     explainer : fitted
     title : what it is about, shown to people
     people : prepared applicants: mappings with "name", "row" and, if wanted, "story"
-    letter : a folder with the company's own letter texts and templates, or these files by name; see
-        ``docs/letter.md``. Letters are tried out with them first
+    letter : a folder with the company's own texts, or these by language; see ``docs/letter.md``. Templates are code
+        and stay out of a bundle
     created : the date that the bundle states; now if left out. With the same date, the same explainer gives the
         same bytes
     trust : store what cannot be stored safely all the same; such a bundle is only loaded with ``trust=True``
@@ -116,13 +115,13 @@ def save_bundle(
     parts, needs = _parts(explainer, learned, trust=trust)
     if chosen:
         parts["people.json"] = Writer(explainer.schema).json(chosen).encode()
-    files = {} if letter is None else try_own(letter if isinstance(letter, Mapping) else read_own(letter))
-    if files:
-        parts["letter.json"] = json.dumps(files, ensure_ascii=False, sort_keys=True).encode()
+    words = {} if letter is None else check_words(letter if isinstance(letter, Mapping) else _texts(Path(letter)))
+    if words:
+        parts["letter.json"] = json.dumps(words, ensure_ascii=False, sort_keys=True).encode()
     manifest = describe(explainer, title, created) | {
         "kept": what_is_kept(learned) + (["Prepared applicants, complete with their values."] if chosen else []),
         "people": len(chosen),
-        "letter": sorted(files),
+        "letter": sorted(words),
         "trust": needs,
     }
     write_archive(Path(path), manifest, parts)
@@ -286,14 +285,25 @@ def _model(parts: dict[str, bytes], *, trust: bool) -> Any:
     return load_model(parts["model.skops"], trust=trust)
 
 
-def _letter(parts: dict[str, bytes]) -> dict[str, str]:
-    """A company's letter files: texts under known names, whatever the part claims."""
+def _texts(folder: Path) -> dict[str, dict[str, Any]]:
+    """A company's texts; templates beside them are code, which a bundle does not carry."""
+    layouts = sorted(path.name for path in folder.glob("letter.*"))
+    if layouts:
+        raise ParameterError(
+            f"{layouts[0]!r} is a template, and a bundle carries texts only. Take it out of the folder, and name its "
+            "folder where letters are written: armin letter --templates, armin serve --templates."
+        )
+    return read_words(folder)
+
+
+def _letter(parts: dict[str, bytes]) -> dict[str, dict[str, Any]]:
+    """A company's texts by language, whatever the part claims."""
     try:
-        return check_own(json.loads(parts.get("letter.json", b"{}")))
+        return check_words(json.loads(parts.get("letter.json", b"{}")))
     except ArminError as error:
-        raise DataError(f"The bundle's letter files cannot be used: {error}") from None
+        raise DataError(f"The bundle's texts cannot be used: {error}") from None
     except (ValueError, RecursionError):
-        raise DataError("The bundle's letter files cannot be read. Get it again from its source.") from None
+        raise DataError("The bundle's texts cannot be read. Get it again from its source.") from None
 
 
 def _person(explainer: Explainer, number: int, person: Any) -> dict[str, Any]:

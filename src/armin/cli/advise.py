@@ -89,7 +89,7 @@ def letter(
     plans: Annotated[int, typer.Option(min=1, help="How many plans to choose from.")] = 3,
     templates: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Your own texts and templates.", show_default="those in the bundle"),
+        typer.Option(metavar="DIR", help="Your own texts and templates; the templates run as your code."),
     ] = None,
 ) -> None:
     """Write the letter for each person in ROWS.
@@ -112,7 +112,7 @@ def letter(
             written, found = _letter(
                 explainer, frame.iloc[[i]], tuple(people.locked or ()), plans,
                 language=language, applicant=name, organisation=organisation, valid_days=valid_days,
-                templates=templates or own,
+                templates=templates, words=own,
             )  # fmt: skip
             _send(written, output, f"letter-{i + 1}" if several else "", paper)
             code = code if found else 1

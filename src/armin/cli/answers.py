@@ -127,13 +127,11 @@ def _data(answer: Answer) -> dict[str, Any]:
 
 def _text(label: object, answer: Answer) -> str:
     from armin.recourse import Failure, RecoursePath
-    from armin.report.text import path_text
 
     if isinstance(answer, Failure):
         return f"Row {label}: not explained. {answer.error}\n"
     if isinstance(answer, RecoursePath):
-        steps = path_text(answer.to_list(), answer.end.value, width=20)
-        return f"Row {label}: the cheapest plan for every confidence\n\n{steps}\n"
+        return f"Row {label}: the cheapest plan for every confidence\n\n{answer.text(width=20)}\n"
     return f"Row {label}: {answer}\n"
 
 
@@ -155,7 +153,7 @@ def _lines(answer: Answer, kind: str) -> list[list[Any]]:
     if isinstance(answer, RecoursePath):
         return [[p["confidence"], p["cost"], "; ".join(p["short"])] for p in answer.to_list()]
     if isinstance(answer, Recourse):
-        advice = " ".join(str(change) for change in answer.changes) or answer.to_dict()["headline"]
+        advice = " ".join(str(change) for change in answer.changes) or str(answer.headline)
         shares = [None if found is None else found.share for found in (answer.validity, answer.fresh)]
         return [[answer.outcome, answer.cost, *shares, advice]]
     asked = [

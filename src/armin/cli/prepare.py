@@ -56,7 +56,7 @@ def pack(
         Path | None, typer.Option(metavar="FILE.json", help='Prepared applicants: [{"name", "story", "row"}, ...].')
     ] = None,
     letter: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Your own letter texts and templates, to be packed too.")
+        Path | None, typer.Option(metavar="DIR", help="Your own texts, such as de.toml, to be packed too.")
     ] = None,
     allow_pickle: Annotated[
         bool, typer.Option("--allow-pickle", help="Store what only loads with --trust, rather than refuse.")
@@ -203,6 +203,10 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="A file with the key that callers must send.")
     ] = None,
     organisation: Annotated[str, typer.Option(metavar="NAME", help="Who sends the letters.")] = "",
+    templates: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Your own texts and letter templates; the templates run as your code."),
+    ] = None,
     time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Of search for one request.")] = 10.0,
     trust: Trust = False,
 ) -> None:
@@ -218,7 +222,9 @@ def serve(
             from armin.desk.settings import DeskSettings
         except ModuleNotFoundError as error:
             raise MissingDependencyError(WEB.format(name=error.name)) from None
-        settings = DeskSettings(api_key=_key(api_key_file), organisation=organisation, time_limit=time_limit)
+        settings = DeskSettings(
+            api_key=_key(api_key_file), organisation=organisation, time_limit=time_limit, templates=templates
+        )
         name = f"[{host}]" if ":" in host and not host.startswith("[") else host
         serve_desk(
             bundle, host=host, port=port, workers=workers, trust=trust, settings=settings,

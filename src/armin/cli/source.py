@@ -35,8 +35,8 @@ def open_explainer(source: Source, settings: Settings) -> Explainer:
     return open_source(source, settings)[0]
 
 
-def open_source(source: Source, settings: Settings) -> tuple[Explainer, Mapping[str, str] | None]:
-    """The explainer, from a bundle or from scratch, and the bundle's own letter files if it has any."""
+def open_source(source: Source, settings: Settings) -> tuple[Explainer, Mapping[str, Any] | None]:
+    """The explainer, from a bundle or from scratch, and the bundle's own texts if it has any."""
     if source.bundle is None:
         return build_explainer(source, settings), None
     from armin.bundle import load_bundle

@@ -82,7 +82,7 @@ def create_app(bundle: BundleLike, settings: DeskSettings | None = None) -> Fast
     for name in service.contract:
         _add_answer(app, service, searches, name)
     _add_views(app, service, metrics)
-    page = _add_page(app)
+    page = _add_page(app, service)
     routes = {route.path for route in app.routes if hasattr(route, "path")}
     app.add_middleware(Guard, settings=settings, metrics=metrics, routes=routes, open_routes={"/healthz", *page})
     return app
@@ -156,15 +156,22 @@ def _add_views(app: FastAPI, service: Service, metrics: Metrics) -> None:
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_page(app: FastAPI) -> list[str]:
-    """The page and its files, by name: what is not in the folder at the start is never served."""
+def _add_page(app: FastAPI, service: Service) -> list[str]:
+    """The page, its words and its files, by name: what is not in the folder at the start is never served."""
     files = [file for file in sorted(STATIC.glob("*")) if file.suffix in KINDS] if STATIC.is_dir() else []
     paths = []
     for file in files:
         path = "/" if file.name == "index.html" else f"/{file.name}"
         app.get(path, include_in_schema=False)(_sender(file))
         paths.append(path)
-    return paths
+
+    @app.get("/words.json", include_in_schema=False)
+    async def words(request: Request) -> Response:
+        """The page's own words, in the first of the wanted languages that the desk has."""
+        wanted = request.query_params.get("languages", "")[:200].split(",")
+        return JSONAnswer(service.page_words(wanted))
+
+    return [*paths, "/words.json"]
 
 
 def _sender(file: Path) -> Callable[[], Any]:

@@ -62,6 +62,7 @@ class Asked(BaseModel):
 
     row: dict[str, Value | None]
     locked: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
     decision: Literal["auto", "complete", "blank", "none"] | None = Field(
         default=None,
         title="one of auto, complete, blank, none, or null",
@@ -122,7 +123,7 @@ def contract_of(schema: Schema, *, most_plans: int = 5, languages: Sequence[str]
     ----------
     schema : the columns
     most_plans : the most alternatives
-    languages : the languages of letters; English if there is none
+    languages : the languages of letters and of what a page says; English if there is none
 
     Examples
     --------
@@ -151,7 +152,15 @@ def contract_of(schema: Schema, *, most_plans: int = 5, languages: Sequence[str]
         AfterValidator(_each_once),
     ]  # fmt: skip
     language = Annotated[Literal[known], Field(title=f"one of {', '.join(known)}")]  # type: ignore[valid-type]
-    form: dict[str, Any] = {"row": (row, ...), "locked": (locked, ())}
+    spoken = Annotated[
+        tuple[Literal[known], ...],  # type: ignore[valid-type]
+        Field(
+            max_length=20, strict=False, title=f"a list of at most 20 of {', '.join(known)}",
+            description="Languages in which the answer is also said, ready to be shown, under 'said'.",
+        ),
+        AfterValidator(_each_once),
+    ]  # fmt: skip
+    form: dict[str, Any] = {"row": (row, ...), "locked": (locked, ()), "languages": (spoken, ())}
     narrower: dict[type[Asked], dict[str, Any]] = {
         Asked: {},
         PlanAsked: {},

@@ -13,31 +13,31 @@ from armin.explainer import ARMIN
 
 __all__ = ["demo_people", "run_demo", "save_demo_bundle"]
 
-GERMAN = """\
-[labels]
-Age = "Alter"
-Income = "Einkommen"
-Purpose = "Verwendungszweck"
-Education = "Abschluss"
-ExistingLoans = "Zahl der laufenden Kredite"
-
-[values.Purpose]
-NewCar = "Neuwagen"
-UsedCar = "Gebrauchtwagen"
-Furniture = "Möbel"
-Business = "Geschäftsgründung"
-Repairs = "Reparaturen"
-
-[values.Education]
-HighSchool = "Schulabschluss"
-Bachelor = "Bachelor"
-Masters = "Master"
-Doctorate = "Promotion"
-
-[decisions]
-approved = "bewilligt"
-rejected = "abgelehnt"
-"""
+GERMAN: dict[str, Any] = {
+    "labels": {
+        "Age": "Alter",
+        "Income": "Einkommen",
+        "Purpose": "Verwendungszweck",
+        "Education": "Abschluss",
+        "ExistingLoans": "Zahl der laufenden Kredite",
+    },
+    "values": {
+        "Purpose": {
+            "NewCar": "Neuwagen",
+            "UsedCar": "Gebrauchtwagen",
+            "Furniture": "Möbel",
+            "Business": "Geschäftsgründung",
+            "Repairs": "Reparaturen",
+        },
+        "Education": {
+            "HighSchool": "Schulabschluss",
+            "Bachelor": "Bachelor",
+            "Masters": "Master",
+            "Doctorate": "Promotion",
+        },
+    },
+    "decisions": {"approved": "bewilligt", "rejected": "abgelehnt"},
+}
 """The loan book's own words in German, as a company would put them into its ``de.toml``."""
 
 
@@ -92,7 +92,7 @@ def save_demo_bundle(folder: str | Path, *, forest: bool = False) -> Path:
     explainer = ARMIN(classifier, loans.schema, desired="approved").fit(loans.X)
     path = Path(folder) / ("forest.armin" if forest else "loans.armin")
     title = "Loan applications (made up)"
-    save_bundle(path, explainer, title=title, people=demo_people(loans), letter={"de.toml": GERMAN})
+    save_bundle(path, explainer, title=title, people=demo_people(loans), letter={"de": GERMAN})
     return path
 
 

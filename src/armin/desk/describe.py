@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from armin.desk.problems import Problem, inline_schema
-from armin.schema import Feature, Schema
+from armin.schema import Feature
 from armin.schema.values import plain_number
 
-__all__ = ["answer_schema", "feature_dict", "named_in", "responses"]
+__all__ = ["answer_schema", "feature_dict", "responses"]
 
 _MOVES = {
     "any": "The advice may change it.",
@@ -40,42 +39,6 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
         "blank_mode": feature.blank_mode,
         "help": f"{_range(feature)} {_MOVES[feature.direction]}",
     }
-
-
-def named_in(form: dict[str, Any], schema: Schema, language: str, own: Mapping[str, str] | None) -> dict[str, Any]:
-    """The form with the company's names of columns, values, units and decisions in a language.
-
-    Parameters
-    ----------
-    form : the form, as :class:`armin.desk.service.Service` describes it
-    schema : the columns
-    language : one of the letter's languages
-    own : the bundle's own letter files; what they do not name keeps its name
-
-    Examples
-    --------
-    >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
-    >>> form = {"decisions": {"yes": "yes"}, "features": [feature_dict(f) for f in schema]}
-    >>> named_in(form, schema, "de", {"de.toml": 'labels = {age = "Alter"}'})["features"][0]["label"]
-    'Alter'
-    """
-    from armin.letter.texts import load_texts
-    from armin.letter.wording import Wording
-
-    texts = load_texts(language, own)
-    words = Wording(texts, schema)
-
-    def named(feature: dict[str, Any]) -> dict[str, Any]:
-        column, unit = schema[feature["name"]], feature["unit"]
-        listed = [one | {"label": words.value(column, one["value"])} for one in feature["categories"] or ()]
-        return feature | {
-            "label": words.label(column.name),
-            "unit": unit and texts.name_of("units", unit, unit),
-            "categories": listed or None,
-        }
-
-    decisions = {label: texts.name_of("decisions", label, name) for label, name in form["decisions"].items()}
-    return form | {"decisions": decisions, "features": [named(feature) for feature in form["features"]]}
 
 
 def _range(feature: Feature) -> str:

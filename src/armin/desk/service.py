@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 from armin.desk.contract import AlternativesAsked, Asked, LetterAsked, PlanAsked, contract_of
-from armin.desk.describe import feature_dict, named_in
+from armin.desk.describe import feature_dict
 from armin.desk.problems import ProblemError
+from armin.desk.said import page_words, said_ask, said_feature, said_path, said_recourse
 from armin.desk.settings import DeskSettings
 from armin.explainer import ARMIN
 from armin.explainer.ask import AskOrAct
 from armin.explainer.estimator import Explainer
+from armin.letter.own import check_words, read_words
 from armin.promise import Promise
 from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema, Value
-from armin.words import Message
+from armin.words import Catalogue, Message, Name, catalogue, languages
 
 __all__ = ["BundleLike", "LetterPage", "Service", "warm_up"]
 
@@ -77,28 +79,41 @@ class Service:
         return found
 
     @cached_property
+    def words(self) -> dict[str, Catalogue]:
+        """How each language says things: those of the package, the bundle's own, and those beside the templates."""
+        return {language: catalogue(language, self._own) for language in languages(self._own)}
+
+    @cached_property
+    def _own(self) -> dict[str, Any]:
+        folder = self.settings.templates
+        return {
+            **(getattr(self.bundle, "letter", None) or {}),
+            **({} if folder is None else check_words(read_words(folder))),
+        }
+
+    @property
     def languages(self) -> tuple[str, ...]:
-        """The languages of the letter; none if letters cannot be written here."""
-        try:
-            from armin.letter import languages
-        except ImportError:
-            return ()
-        return tuple(languages(self._own))
+        """The languages of the page and of the letter."""
+        return tuple(self.words)
 
     @cached_property
     def contract(self) -> dict[str, type[Asked]]:
         """What may be asked here, by the name of the route, which is that of the method that answers."""
         return contract_of(self.schema, most_plans=self.settings.most_plans, languages=self.languages)
 
-    @property
-    def _own(self) -> Mapping[str, str] | None:
-        """The company's own letter files, if the bundle holds any."""
-        return getattr(self.bundle, "letter", None) or None
+    def page_words(self, preferred: Sequence[str] = ()) -> dict[str, Any]:
+        """The page's own words, in the first language that the desk has, or in English."""
+        known = [code for one in preferred for code in (one, one.partition("-")[0]) if code in self.words]
+        names = {code: words.say("language.name") for code, words in self.words.items()}
+        return page_words(self.words[(known or ["en"])[0]], names)
 
     def describe(self, language: str | None = None) -> dict[str, Any]:
-        """The form: fields, limits, prepared applicants; in a language if the bundle has names in it."""
-        form = self._form()
-        return form if language is None else named_in(form, self.schema, language, self._own)
+        """The form: fields, limits, prepared applicants; in a language as far as the bundle has names in it."""
+        words, form = self.words[language or "en"], self._form()
+        features = [field | said_feature(self.schema[field["name"]], words) for field in form["features"]]
+        decisions = {label: Name("decisions", label, label).said(words) for label in form["decisions"]}
+        people = [one | {"loaded": words.say("form.loaded", name=one["name"])} for one in form["people"]]
+        return form | {"features": features, "decisions": decisions, "people": people}
 
     def _form(self) -> dict[str, Any]:
         explainer, limits = self.bundle.explainer, self.settings
@@ -113,7 +128,7 @@ class Service:
                 {"name": p["name"], "story": p.get("story") or "", "row": self._whole(p["row"])}
                 for p in self.bundle.people
             ],
-            "languages": list(self.languages) or ["en"],
+            "languages": list(self.languages),
             "limits": {
                 "max_bytes": limits.max_bytes,
                 "time_limit": limits.time_limit,
@@ -124,28 +139,43 @@ class Service:
 
     def recourse(self, asked: PlanAsked) -> dict[str, Any]:
         """The cheapest plan that works for enough plausible people."""
-        return self._plan(asked).to_dict() | {"reference": _reference()}
+        return self.told(asked, self._plan(asked)) | {"reference": _reference()}
 
     def path(self, asked: Asked) -> dict[str, Any]:
         """The cheapest plan for every confidence."""
         explainer, note = self._fitted(asked)
-        path = _noted(explainer.path(asked.row, locked=asked.locked), note)
-        return {"asked": path.asked, "end": path.end.value, "points": path.to_list()}
+        path: RecoursePath = _noted(explainer.path(asked.row, locked=asked.locked), note)
+        points = path.to_list()
+        for point, found in zip(points, (one for one in path if one.validity is not None), strict=True):
+            point["recourse"] = self.told(asked, found)
+        data = {"asked": path.asked, "end": path.end.value, "points": points}
+        return data | self._said(asked, lambda words: said_path(path, words))
 
     def alternatives(self, asked: AlternativesAsked) -> dict[str, Any]:
         """Several plans to choose from, cheapest first."""
-        return {"plans": [plan.to_dict() for plan in self._plans(asked, asked.count)]}
+        plans = self._plans(asked, asked.count)
+        return {"plans": [self.told(asked, plan, plans[0].cost if i else None) for i, plan in enumerate(plans)]}
 
     def ask(self, asked: Asked) -> dict[str, Any]:
         """For each blank, whether telling it would help."""
         explainer, note = self._fitted(asked)
-        found: AskOrAct = _noted(explainer.ask(asked.row, locked=asked.locked), note)
-        return found.to_dict() | {"notes": [str(note) for note in found.plan.notes]}
+        return self.told_ask(asked, _noted(explainer.ask(asked.row, locked=asked.locked), note))
+
+    def told_ask(self, asked: Asked, found: AskOrAct) -> dict[str, Any]:
+        """Advice on telling as plain data, with what a page says about it."""
+        data = found.to_dict() | {"notes": [str(note) for note in found.plan.notes]}
+        return data | self._said(asked, lambda words: said_ask(found, words))
+
+    def told(self, asked: Asked, plan: Recourse, cheapest: float | None = None) -> dict[str, Any]:
+        """A plan as plain data, with what a page says about it; ``cheapest`` is the cost that another way exceeds."""
+        said = self._said(asked, lambda words: said_recourse(plan, words, self.schema, asked.locked, cheapest))
+        return plan.to_dict() | said
+
+    def _said(self, asked: Asked, say: Callable[[Catalogue], dict[str, Any]]) -> dict[str, Any]:
+        return {"said": {code: say(self.words[code]) for code in asked.languages}} if asked.languages else {}
 
     def letter(self, asked: LetterAsked) -> LetterPage:
         """A letter to print, with the chosen plan."""
-        if not self.languages:
-            raise ProblemError(501, "Letters are not part of this installation. Update ARMIN.")
         from armin.letter import write_letter
 
         choice = asked.choice
@@ -157,7 +187,7 @@ class Service:
         letter = write_letter(
             plans, asked.row, schema=self.schema, language=asked.language, applicant=asked.applicant,
             organisation=self.settings.organisation, reference=asked.reference, locked=asked.locked,
-            templates=self._own,
+            templates=self.settings.templates, words=self._own,
         )  # fmt: skip
         return LetterPage(letter.html, letter.content_security_policy)
 

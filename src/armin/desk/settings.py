@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from pathlib import Path
 
 from armin.errors import ParameterError
 
@@ -30,6 +31,8 @@ class DeskSettings:
     queue : further requests that may wait, in each worker
     most_plans : the most alternatives that one request may ask for
     organisation : who writes the letters
+    templates : a folder with the company's own texts and letter templates, which run as code of whoever starts the
+        desk; None for the packaged ones
 
     Examples
     --------
@@ -51,6 +54,7 @@ class DeskSettings:
     queue: int = 64
     most_plans: int = 5
     organisation: str = ""
+    templates: Path | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("concurrency", 1), ("queue", 0), ("max_bytes", 256), ("most_plans", 1)):

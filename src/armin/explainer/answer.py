@@ -196,14 +196,12 @@ def fresh_validity(fresh: Sample, accepted: BoolArray) -> Validity:
 
 def _stuck(stated: Stated, locked: Collection[str]) -> tuple[Message, ...]:
     movable = {move.position for move in stated.grid.moves}
-    stuck = [
-        feature.title
+    stuck = tuple(
+        feature.named
         for i, feature in enumerate(stated.grid.schema.features)
         if np.isnan(stated.row[i]) and feature.blank_mode == "shift" and feature.name not in locked and i not in movable
-    ]
-    if not stuck:
-        return ()
-    return (Message("stuck.shift", features=", ".join(stuck)),)
+    )
+    return (Message("stuck.shift", features=stuck),) if stuck else ()
 
 
 def _tidy(weight: float) -> float:

@@ -1,78 +1,60 @@
-"""A company's own letter files as plain texts, as a bundle carries them: few names, small, and checked."""
+"""A company's own words and layout: texts by language, and a folder of templates, which is code of the company."""
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from armin.errors import DataError, ParameterError
+from armin.words.check import faults
+from armin.words.files import parse_texts
 
-__all__ = ["Templates", "check_own", "parse_toml", "read_own"]
+__all__ = ["Words", "check_words", "read_words"]
 
-Templates = str | Path | Mapping[str, str]
-"""A folder, or what its files hold, by name."""
-
-LAYOUTS = ("letter.html.j2", "letter.txt.j2", "letter.css")
-MOST_FILES = 24
-LONGEST_FILE = 2**16
-LONGEST_TEXT = 4000
-LONGEST_LIST = 200
-DEEPEST = 6
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{2,4})?\.toml")
+Words = Mapping[str, Mapping[str, Any]]
+"""Texts by language, each a table as in the TOML file."""
 
 
-def read_own(folder: str | Path) -> dict[str, str]:
-    r"""The letter files in a folder, to be put into a bundle.
+def read_words(folder: str | Path) -> dict[str, dict[str, Any]]:
+    r"""The texts in a folder: one TOML file per language.
 
     Parameters
     ----------
-    folder : the folder; a file in it that is no letter file is refused, unless it is hidden
+    folder : the folder, with files such as ``de.toml``; what else is in it is left alone
 
     Returns
     -------
     dict
-        Name to text.
+        Language to its texts.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "de.toml").write_text('[labels]\nIncome = "Einkommen"', encoding="utf-8")
-    ...     list(read_own(folder))
-    ['de.toml']
+    ...     read_words(folder)
+    {'de': {'labels': {'Income': 'Einkommen'}}}
     """
     where = Path(folder)
     if not where.is_dir():
-        raise ParameterError(f"The letter files must be in a folder. {str(folder)!r} is none.")
-    files = {}
-    for path in sorted(where.iterdir()):
-        if path.name.startswith("."):
-            continue
-        if not _known(path.name) or not path.is_file():
-            raise ParameterError(f"{path.name!r} is no letter file. {_RULE} Take it out of the folder.")
+        raise ParameterError(f"The 'templates' of a letter must be a folder. Got {str(folder)!r} instead.")
+    found = {}
+    for path in sorted(where.glob("*.toml")):
         try:
-            if path.stat().st_size > 4 * LONGEST_FILE:
-                raise ParameterError(f"{path.name} is too long: at most {LONGEST_FILE:,} characters. Shorten it.")
-            files[path.name] = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ParameterError(
-                f"{path.name} cannot be read as a text in UTF-8 ({type(error).__name__}). Store it anew."
-            ) from None
-    return check_own(files)
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ParameterError(f"The texts in {path.name} are not valid TOML: {error}. Correct the file.") from None
+        found[path.stem] = parse_texts(text, path.name)
+    return found
 
 
-_RULE = f"There may be {', '.join(LAYOUTS)} and one file per language, such as de.toml."
-
-
-def check_own(files: object) -> dict[str, str]:
-    """Letter files that may be used: known names, texts of a reasonable size, TOML that can be read.
+def check_words(words: object) -> dict[str, dict[str, Any]]:
+    """Texts that a letter and a page can be written with: of the same kind and with the same holes as the English ones.
 
     Parameters
     ----------
-    files : name to text
+    words : language to its texts
 
     Returns
     -------
@@ -81,54 +63,14 @@ def check_own(files: object) -> dict[str, str]:
 
     Examples
     --------
-    >>> check_own({"../de.toml": ""})
+    >>> check_words({"en": {"plan": {"title": "For {whom}"}}})
     Traceback (most recent call last):
         ...
-    armin.errors.DataError: '../de.toml' is no letter file. ...
+    armin.errors.ParameterError: The text 'plan.title' of language 'en' asks for {whom}, which it is not given. ...
     """
-    if not isinstance(files, Mapping) or not all(isinstance(x, str) for pair in files.items() for x in pair):
-        raise DataError("Letter files must be given as a mapping of file name to text.")
-    if len(files) > MOST_FILES:
-        raise DataError(f"There may be at most {MOST_FILES} letter files. Got {len(files)} instead.")
-    for name, text in files.items():
-        if not _known(name):
-            raise DataError(f"{name[:80]!r} is no letter file. {_RULE}")
-        if len(text) > LONGEST_FILE:
-            raise DataError(f"{name} must have at most {LONGEST_FILE:,} characters. Got {len(text):,} instead.")
-        if name.endswith(".toml"):
-            for key, value in _leaves(parse_toml(text, name), name, ()):
-                _check_leaf(name, key, value)
-    return dict(files)
-
-
-def parse_toml(text: str, name: str) -> dict[str, Any]:
-    """The tables of a file with texts."""
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        said = str(error) if isinstance(error, tomllib.TOMLDecodeError) else type(error).__name__
-        raise ParameterError(f"The texts in {name} are not valid TOML: {said}. Correct the file.") from None
-
-
-def _known(name: str) -> bool:
-    return name in LAYOUTS or _LANGUAGE.fullmatch(name) is not None
-
-
-def _leaves(table: Mapping[str, Any], name: str, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    if len(path) > DEEPEST:
-        raise DataError(f"The tables in {name} must be nested at most {DEEPEST} deep.")
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, name, (*path, key))
-        else:
-            yield ".".join((*path, key)), value
-
-
-def _check_leaf(name: str, key: str, value: object) -> None:
-    if isinstance(value, list) and len(value) > LONGEST_LIST:
-        raise DataError(f"{key} in {name} must have at most {LONGEST_LIST} entries. Got {len(value)} instead.")
-    for text in value if isinstance(value, list) else [value]:
-        if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-            raise DataError(
-                f"{key} in {name} must be a text, or a list of texts, of at most {LONGEST_TEXT:,} characters each."
-            )
+    if not isinstance(words, Mapping) or not all(isinstance(table, Mapping) for table in words.values()):
+        raise DataError("Letter texts must be given as a mapping of language to tables.")
+    for language in words:
+        for fault in faults(str(language), words[language]):
+            raise ParameterError(fault)
+    return {str(language): dict(table) for language, table in words.items()}

@@ -11,14 +11,14 @@ from typing import Any, Literal
 import numpy as np
 
 from armin.errors import DataError, MissingDependencyError, ParameterError
-from armin.letter.content import MOST_ALTERNATIVES, Case, sections
-from armin.letter.own import Templates
+from armin.letter.content import MOST_ALTERNATIVES, Notice, sections
+from armin.letter.own import Words, check_words, read_words
 from armin.letter.reference import new_reference
 from armin.letter.render import policy_of, render
-from armin.letter.texts import load_texts
-from armin.letter.wording import Wording, clean
 from armin.recourse import Recourse
 from armin.schema import Schema
+from armin.words import catalogue
+from armin.words.catalogue import clean
 
 __all__ = ["Letter", "write_letter"]
 
@@ -93,7 +93,8 @@ def write_letter(
     reference: str | None = None,
     date: datetime.date | None = None,
     valid_days: int = 30,
-    templates: Templates | None = None,
+    templates: str | Path | None = None,
+    words: Words | None = None,
     locked: Collection[str] = (),
 ) -> Letter:
     """Write a one-page letter for one person.
@@ -104,14 +105,15 @@ def write_letter(
         cheapest one
     row : the person's row, with its blanks; a plan that was made for another row is refused
     schema : what the columns hold
-    language : "en", "de", or a language in ``templates``
+    language : "en", "de", or a language in ``templates`` or ``words``
     applicant : the person's name; may be empty
     organisation : the sender; the first line is the name, the others are the address and whom to ask
     reference : a reference number; None for a random one, see :func:`new_reference`
     date : the day of the letter; None for today
     valid_days : for how many days the letter may be used
-    templates : a folder with the company's own texts and templates, or these files by name, as a bundle holds them
-        (they may then do less, see ``docs/letter.md``); what is not there is taken from the package
+    templates : a folder with the company's own texts and Jinja2 templates, which run as your own code; what is not
+        there is taken from the package
+    words : the company's own texts by language, as a bundle holds them; those in ``templates`` go before them
     locked : features of which the person said that they cannot be changed
 
     Returns
@@ -136,43 +138,44 @@ def write_letter(
     if isinstance(locked, str):
         raise ParameterError(f"'locked' must be a list of column names. Got the text {locked!r} instead.")
     _check_plans(plans, row, schema, locked)
-    wording = Wording(load_texts(language, templates), schema)
     day = date or datetime.date.today()
-    others = [plan for plan in plans[1:] if plan.changes][:MOST_ALTERNATIVES]
-    case = Case(
-        plan=plans[0].to_dict(),
-        others=tuple(plan.to_dict() for plan in others),
+    notice = Notice(
+        plan=plans[0],
+        others=tuple([plan for plan in plans[1:] if plan.changes][:MOST_ALTERNATIVES]),
+        schema=schema,
         locked=tuple(name for name in schema.names if name in set(locked)),
         date=day,
         until=day + datetime.timedelta(days=int(valid_days)),
-        wording=wording,
+        words=catalogue(
+            language, {**(words or {}), **({} if templates is None else check_words(read_words(templates)))}
+        ),
     )
     number = clean(reference or "") or new_reference()
-    context = _context(case, clean(applicant), organisation, number)
+    context = _context(notice, clean(applicant), organisation, number)
     html, text = render(context, templates)
     return Letter(html, text, language, number)
 
 
-def _context(case: Case, applicant: str, organisation: str, reference: str) -> dict[str, Any]:
+def _context(notice: Notice, applicant: str, organisation: str, reference: str) -> dict[str, Any]:
     """All that a template may use."""
-    say = case.wording.say
+    say, words = notice.say, notice.words
     sender = [line for line in map(clean, organisation.splitlines()) if line] or [say("letter.organisation")]
     return {
-        "language": case.wording.texts.language,
-        "outcome": case.plan["outcome"],
-        "title": say("letter.title" if case.planned else "letter.title_short"),
+        "language": words.language,
+        "outcome": notice.plan.outcome,
+        "title": say("letter.title" if notice.planned else "letter.title_short"),
         "organisation": sender[0],
         "contact": sender[1:] or [say("letter.contact")],
         "applicant": applicant,
-        "greeting": say("letter.greeting", {"applicant": applicant}) if applicant else say("letter.greeting_unknown"),
+        "greeting": say("letter.greeting", applicant=applicant) if applicant else say("letter.greeting_unknown"),
         "facts": [
-            (say("letter.date"), case.wording.date(case.date)),
+            (say("letter.date"), words.date(notice.date)),
             (say("letter.reference"), reference),
-            (say("letter.valid_until"), case.wording.date(case.until)),
+            (say("letter.valid_until"), words.date(notice.until)),
         ],
-        "sections": sections(case),
+        "sections": sections(notice),
         "closing": say("letter.closing"),
-        "texts": case.wording.texts.table,
+        "texts": words.table,
     }
 
 

@@ -47,7 +47,7 @@ def apply_rules(grid: ActionGrid, candidates: FloatArray) -> tuple[ActionGrid, t
         if len(where) == 2 and where[0] is not None and where[1] is not None:
             table = rule.table(schema, moves[where[0]], moves[where[1]], candidates)
             if not table.all():
-                pairs.append(PairRule(where[0], where[1], table, rule.sentence(schema)))
+                pairs.append(PairRule(where[0], where[1], table, str(rule.message(schema))))
     return thinned, tuple(pairs)
 
 

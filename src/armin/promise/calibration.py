@@ -22,6 +22,7 @@ from scipy.stats import beta, binom
 from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
 from armin.promise.tilt import Tilt
+from armin.words import Message
 
 __all__ = ["LEVELS", "STARTS", "Calibration", "LevelTest", "Trials", "check_share", "choose_level"]
 
@@ -34,6 +35,7 @@ STARTS = {1.0: 0.5, 0.9: 0.25, 0.75: 0.25}
 others serve where hardly anybody has a plan that works for every completion."""
 
 FORMAT = "armin.calibration/2"
+MASKS = ("same", "model", "hidden")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ class Calibration:
     best : the largest share that can be promised with the same assurance, at ``best_level``
     best_level : the level for ``best``
     people : how many real people were tried
-    masks : how their blanks were made, in words
+    masks : how their blanks were made: "same" as the person's, by a "model", or as a text says
     tests : every level that somebody had a plan for
     held_out : whether the people were named as held out by the user; if not, they were set aside from the training
         data, and the classifier may have seen them
@@ -156,28 +158,27 @@ class Calibration:
         return next((test for test in self.tests if abs(test.level - level) < 1e-9), None)
 
     @property
-    def sentence(self) -> str:
-        """What was tested and what follows, for people."""
-        from armin.report.words import at_least, percent
-
+    def message(self) -> Message:
+        """What was tested and what follows, to be said."""
         test = self.test_at(self.used_level)
-        start = f"Tested on {self.people:,} real people with {self.masks}"
+        masks = Message(f"calibration.{self.masks}") if self.masks in MASKS else self.masks
+        common: dict[str, Any] = {"people": self.people, "masks": masks}
         if test is None:
-            return f"{start}: nobody had a plan, so nothing can be promised."
-        worked = "all" if test.failures == 0 else f"{test.plans - test.failures:,}"
-        start += f": of {test.plans:,} plans at {percent(test.level)} confidence {worked} worked. "
-        seen = "" if self.held_out else " The people were set aside from the training data; the model may know them."
-        if self.kept:
-            return (
-                f"{start}So at least {at_least(self.promise)} of such people are accepted when each follows their own "
-                f"plan (assurance {percent(self.assurance)}).{seen}"
-            )
-        if self.best <= 0:
-            return f"{start}That is too little to promise anything (assurance {percent(self.assurance)}).{seen}"
-        return (
-            f"{start}{at_least(self.promise)} cannot be promised; the best that can be is {at_least(self.best)} "
-            f"(assurance {percent(self.assurance)}).{seen}"
-        )
+            return Message("calibration.nobody", **common)
+        found = {"plans": test.plans, "level": test.level, "worked": test.plans - test.failures}
+        common |= {
+            "found": Message("calibration.some" if test.failures else "calibration.all", **found),
+            "promise": self.promise,
+            "best": self.best,
+            "assurance": self.assurance,
+            "seen": "" if self.held_out else Message("calibration.seen"),
+        }
+        return Message(f"calibration.{'kept' if self.kept else 'best' if self.best > 0 else 'none'}", **common)
+
+    @property
+    def sentence(self) -> str:
+        """What was tested and what follows, in English."""
+        return str(self.message)
 
     def summary(self) -> dict[str, Any]:
         """The calibration as plain data, without the evidence level by level."""
@@ -216,7 +217,7 @@ def choose_level(
     assurance: float = 0.9,
     *,
     least: float = 0.0,
-    masks: str = "the same blanks",
+    masks: str = "same",
     held_out: bool = True,
     decision: str | None = "complete",
     reapply: str = "told",
@@ -233,7 +234,7 @@ def choose_level(
     promise : the share of plans that must work, in (0, 1)
     assurance : 1 - δ, in (0, 1)
     least : no level below this is chosen. Stopping a sequence of tests early keeps the theorem
-    masks : how the blanks were made, for the sentence
+    masks : how the blanks were made, see :class:`Calibration`
     held_out, decision, reapply : see :class:`Calibration`
 
     Returns

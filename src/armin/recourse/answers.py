@@ -20,7 +20,7 @@ from armin.recourse.world import COMPLETE, World
 from armin.report.html import path_html, recourse_html
 from armin.report.plot import plot_path, plot_recourse
 from armin.report.text import path_text, recourse_text
-from armin.report.words import change_sentence, headline
+from armin.report.words import details, headline
 from armin.schema import Feature, Schema, Value
 from armin.schema.cast import decode_column
 from armin.words import Message
@@ -75,10 +75,48 @@ class Change:
         target = self.amount if self.mode == "shift" else self.feature.code(self.after)
         return outcome(self.feature, self.mode, codes, float(target or 0.0), self.sense)
 
+    @property
+    def message(self) -> Message:
+        """What to do, to be said in any language.
+
+        >>> Change(Feature("Income", "integer", lower=0, upper=100), "shift", None, None, 5.0, 1.0).message.text("de")
+        'Erhöhen Sie „Income“ um 5, gleich wie hoch der Wert jetzt ist.'
+        """
+        feature = self.feature
+        values: dict[str, Any] = {"label": feature.named}
+        if self.mode == "shift":
+            code = "raise_by" if self.direction == "up" else "lower_by"
+            return Message(f"change.{code}", amount=feature.said_amount(self.amount or 0.0), **values)
+        values["after"] = feature.quoted(self.after)
+        if self.mode == "reach":
+            up, down = ("at_least", "at_most") if feature.is_number else ("level_up", "level_down")
+            return Message(f"change.{ {'up': up, 'down': down}.get(self._bound, 'make_sure') }", **values)
+        code = {"up": "raise", "down": "lower"}.get(self.direction, "change")
+        return Message(f"change.{code}", before=feature.quoted(self.before), **values)
+
+    @property
+    def short_message(self) -> Message:
+        """The change in a few words, to be said in any language."""
+        feature, label = self.feature, self.feature.named
+        if self.mode == "shift":
+            code = "raise_by" if self.direction == "up" else "lower_by"
+            return Message(f"short.{code}", label=label, amount=feature.said_amount(self.amount or 0.0))
+        sign = self._bound if self.mode == "reach" else "to"
+        code = {"up": "at_least", "down": "at_most"}.get(sign, "to")
+        return Message(f"short.{code}", label=label, after=feature.said(self.after))
+
+    @property
+    def _bound(self) -> str:
+        """Which side of a target is as good as the target: none beyond the first or last of ordered categories."""
+        last = {"up": -1, "down": 0}.get(self.direction)
+        if last is None or (not self.feature.is_number and self.after == self.feature.categories[last]):
+            return "to"
+        return self.direction
+
     def to_dict(self) -> dict[str, Any]:
         """The change as plain data, with its sentence."""
-        feature = self.feature
-        data: dict[str, Any] = {
+        feature, message = self.feature, self.message
+        return {
             "feature": feature.name,
             "label": feature.title,
             "kind": feature.kind,
@@ -91,12 +129,12 @@ class Change:
             "after_text": None if self.after is None else feature.show(self.after),
             "amount_text": None if self.amount is None else feature.show_amount(self.amount),
             "cost": self.cost,
+            "sentence": str(message),
+            "message": message.to_dict(),
         }
-        data["sentence"] = change_sentence(data)
-        return data
 
     def __str__(self) -> str:
-        return str(self.to_dict()["sentence"])
+        return str(self.message)
 
     @property
     def short(self) -> str:
@@ -106,11 +144,7 @@ class Change:
         >>> Change(income, "shift", None, None, 5.0, 1.0).short
         'Income +5'
         """
-        if self.mode == "shift":
-            assert self.amount is not None  # noqa: S101  a shift has an amount
-            return f"{self.feature.title} {'+' if self.amount > 0 else '−'}{self.feature.show_amount(self.amount)}"
-        sign = {"up": "≥ ", "down": "≤ "}.get(self.direction, "") if self.mode == "reach" else ""
-        return f"{self.feature.title} → {sign}{self.feature.show(self.after)}"
+        return str(self.short_message)
 
 
 @dataclass(frozen=True)
@@ -133,7 +167,7 @@ class Recourse:
     bound : no valid action costs less
     seconds, solver, nodes : how it was found
     conditioned : share of drawn completions that agree with the known rejection; None if not used
-    notes : what a careful reader should know
+    notes : what a careful reader should know, as messages; ``str`` says one in English
     seconds_by_step : where the time went
     certificate : every ground on which the answer stands
     rank : 1 for the cheapest plan; 2, 3, ... for alternatives that change other features
@@ -278,18 +312,35 @@ class Recourse:
             "world": self.world.to_dict() | {"resubmitted": self.resubmitted},
             "notes": [str(note) for note in self.notes],
         }  # fmt: skip
-        summary["headline"] = headline(summary)
-        return summary
+        first = headline(summary)
+        notes = [note.to_dict() if isinstance(note, Message) else None for note in self.notes]
+        return summary | {"headline": str(first), "messages": {"headline": first.to_dict(), "notes": notes}}
 
     def to_json(self, indent: int | None = 2) -> str:
         """The answer as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, default=_plain)
 
+    @property
+    def headline(self) -> Message:
+        """What the answer says, in one sentence."""
+        return headline(self.to_dict())
+
+    def _messages(self) -> tuple[Message, list[Message], list[Message]]:
+        """Headline, changes, and what stands below them."""
+        summary = self.to_dict()
+        tested = None if self.certificate is None else self.certificate.calibration
+        below = details(summary, None if tested is None else tested.message, self.notes)
+        return headline(summary), [change.message for change in self.changes], below
+
+    def text(self, language: str = "en") -> str:
+        """The answer as text in a language, such as "de"; ``print`` shows it in English."""
+        return recourse_text(*self._messages(), language)
+
     def __str__(self) -> str:
-        return recourse_text(self.to_dict())
+        return self.text()
 
     def _repr_html_(self) -> str:
-        return recourse_html(self.to_dict())
+        return recourse_html(self.outcome, *self._messages())
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what each change costs; returns the matplotlib Axes."""
@@ -347,8 +398,14 @@ class RecoursePath(Sequence[Recourse]):
         rows = [(p["confidence"], p["cost"], "; ".join(p["short"])) for p in self.to_list()]
         return pd.DataFrame(rows, columns=["confidence", "cost", "changes"])
 
+    def text(self, language: str = "en", width: int = 40) -> str:
+        """The path as text in a language, such as "de", with bars of a width; ``print`` shows it in English."""
+        judged = [point for point in self.points if point.validity is not None]
+        shorts = [[change.short_message for change in point.changes] for point in judged]
+        return path_text(self.to_list(), shorts, self.end.value, language, width)
+
     def __str__(self) -> str:
-        return path_text(self.to_list(), self.end.value)
+        return self.text()
 
     def _repr_html_(self) -> str:
         return path_html(self.to_list(), self.end.value)
@@ -405,7 +462,7 @@ class Recourses(Sequence["Recourse | Failure"]):
                 continue
             share = None if item.validity is None else item.validity.share
             fresh = None if item.fresh is None else item.fresh.share
-            text = " ".join(str(change) for change in item.changes) or item.to_dict()["headline"]
+            text = " ".join(str(change) for change in item.changes) or str(item.headline)
             rows.append((item.outcome, item.cost, share, fresh, text))
         columns = ["outcome", "cost", "validity", "fresh_validity", "advice"]
         return pd.DataFrame(rows, columns=columns, index=pd.Index(list(self.labels)))

@@ -54,7 +54,7 @@ def check_action(
 
     for rule in schema.rules:
         if not rule.allows(schema, before, after).all():
-            raise AuditError(f"The action breaks a rule: {rule.sentence(schema)}")
+            raise AuditError(f"The action breaks a rule: {rule.message(schema)}")
 
 
 def _check_feature(feature: Feature, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:

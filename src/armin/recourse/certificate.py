@@ -14,7 +14,7 @@ from scipy.stats import beta
 from armin.problem import Status
 from armin.promise import Calibration
 from armin.recourse.world import COMPLETE, World
-from armin.report.words import at_least, percent
+from armin.words import Message
 
 __all__ = ["Certificate", "Validity", "library_versions"]
 
@@ -108,43 +108,39 @@ class Certificate:
         return max(0.0, self.validity.share - self.error)
 
     @property
-    def sentence(self) -> str:
+    def message(self) -> Message:
         """What is known, and what is not, in words that a layperson can hold us to."""
         if self.validity is None:
-            return {
-                Status.INFEASIBLE: "It is proved that no allowed plan reaches the confidence that was asked for.",
-                Status.UNKNOWN: "Time ran out before a plan was found; nothing is claimed.",
-            }.get(self.status, "Nothing is claimed.")
-        cheapest = "whether a cheaper allowed plan exists is not known"
-        if self.rank > 1:
-            cheapest = "there is a cheaper plan, to which this is an alternative"
-        elif self.status is Status.OPTIMAL:
-            cheapest = "no cheaper allowed plan exists"
+            codes = {Status.INFEASIBLE: "certificate.none", Status.UNKNOWN: "certificate.time"}
+            return Message(codes.get(self.status, "certificate.nothing"))
+        proved = "certificate.cheapest" if self.status is Status.OPTIMAL else "certificate.unproved"
+        cheapest = Message("certificate.alternative" if self.rank > 1 else proved)
         if not self.blanks:
-            return f"Nothing was left blank: the model itself accepts the row after the changes, and {cheapest}."
+            return Message("certificate.complete", cheapest=cheapest)
         if self.calibration is not None:
-            return f"{self.calibration.sentence} At that confidence {cheapest}."
-        return f"{self._works}, and {cheapest}. Real people may differ from what was drawn."
+            return Message("certificate.tested", tested=self.calibration.message, cheapest=cheapest)
+        if self.fresh is None:
+            return Message("certificate.sample", share=self.validity.share, cheapest=cheapest)
+        low, _ = self.fresh.interval(1 - 2 * FAILURE)  # one-sided
+        return Message(
+            "certificate.fresh", share=self.fresh.share, of=round(self.fresh.of), low=low, level=1 - FAILURE,
+            cheapest=cheapest,
+        )  # fmt: skip
 
     @property
-    def _works(self) -> str:
-        if self.fresh is None:
-            assert self.validity is not None  # noqa: S101  asked only where there is an action
-            return f"The plan works for {percent(self.validity.share)} of the ways to fill the blanks that were drawn"
-        low, _ = self.fresh.interval(0.9)
-        return (
-            f"The plan works for {percent(self.fresh.share)} of {self.fresh.of:,.0f} freshly drawn ways to fill the "
-            f"blanks (at least {at_least(low)}, with 95 % certainty)"
-        )
+    def sentence(self) -> str:
+        """The message in English."""
+        return str(self.message)
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain data."""
-        fresh = None
+        message, fresh = self.message, None
         if self.fresh is not None:
             fresh = self.fresh.to_dict() | {"interval": list(self.fresh.interval()), "level": 0.95}
         return {
             "format": FORMAT,
-            "sentence": self.sentence,
+            "sentence": str(message),
+            "message": message.to_dict(),
             "status": self.status.value,
             "bound": self.bound if math.isfinite(self.bound) else None,
             "gap": self.gap,

@@ -1,1 +1,1 @@
-"""Everything a person reads, rendered from plain summary dictionaries."""
+"""Everything a person reads: messages from plain summary dictionaries, and text, HTML and pictures from these."""

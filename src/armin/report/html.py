@@ -1,11 +1,13 @@
-"""A result as HTML for a notebook, from its summary dictionary."""
+"""A result as HTML for a notebook."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from armin.report.words import figure, path_end, percent, proof_sentence, validity_sentence
+from armin.report.words import path_end
+from armin.words import Message, catalogue
 
 __all__ = ["path_html", "recourse_html"]
 
@@ -16,35 +18,27 @@ _BOX = (
 _COLOURS = {"plan": "#2a7d4f", "already_accepted": "#2a7d4f", "best_so_far": "#b7791f"}
 
 
-def recourse_html(summary: dict[str, Any]) -> str:
+def recourse_html(outcome: str, headline: Message, changes: Sequence[Message], details: Sequence[Message]) -> str:
     """A recourse as a small card."""
-    colour = _COLOURS.get(summary["outcome"], "#b23b3b")
-    parts = [f'<div style="{_BOX.format(colour=colour)}">', f"<strong>{escape(summary['headline'])}</strong>"]
-    if summary["changes"]:
-        items = "".join(f"<li>{escape(change['sentence'])}</li>" for change in summary["changes"])
+    colour = _COLOURS.get(outcome, "#b23b3b")
+    parts = [f'<div style="{_BOX.format(colour=colour)}">', f"<strong>{escape(str(headline))}</strong>"]
+    if changes:
+        items = "".join(f"<li>{escape(str(change))}</li>" for change in changes)
         parts.append(f'<ol style="margin:.5rem 0">{items}</ol>')
-        parts.append(f"<div>Cost {figure(summary['cost']['value'])} ({escape(summary['cost']['name'])})</div>")
-    sure = validity_sentence(summary)
-    if sure:
-        parts.append(f"<div>{escape(sure)}</div>")
-    if summary["blanks"]:
-        names = ", ".join(escape(blank["label"]) for blank in summary["blanks"])
-        parts.append(f"<div>Not given: {names}</div>")
-    parts.append(f"<div>Proof: {escape(proof_sentence(summary))}</div>")
-    parts += [f"<div><em>{escape(note)}</em></div>" for note in summary["notes"]]
-    parts.append("</div>")
-    return "".join(parts)
+    return "".join([*parts, *(f"<div>{escape(str(line))}</div>" for line in details), "</div>"])
 
 
 def path_html(points: list[dict[str, Any]], end: str) -> str:
     """A cost-confidence path as a table; ``end`` is the status that ended it."""
+    words = catalogue()
     rows = "".join(
-        f"<tr><td style='text-align:right'>{percent(p['confidence'])}</td>"
-        f"<td style='text-align:right'>{figure(p['cost'])}</td>"
-        f"<td style='text-align:left'>{escape('; '.join(p['short']) or 'nothing to change')}</td></tr>"
+        f"<tr><td style='text-align:right'>{words.percent(p['confidence'])}</td>"
+        f"<td style='text-align:right'>{words.figure(p['cost'])}</td>"
+        f"<td style='text-align:left'>{escape('; '.join(p['short']) or words.say('short.nothing'))}</td></tr>"
         for p in points
     )
-    head = "<tr><th>works for</th><th>cost</th><th style='text-align:left'>what to do</th></tr>"
+    works, cost, what = (words.say(f"path.{name}") for name in ("works_for", "cost", "what_to_do"))
+    head = f"<tr><th>{works}</th><th>{cost}</th><th style='text-align:left'>{what}</th></tr>"
     last = path_end(points, end)
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if points else ""
-    return table + (f"<p>{escape(last)}</p>" if last else "")
+    return table + (f"<p>{escape(str(last))}</p>" if last else "")

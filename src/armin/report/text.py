@@ -1,51 +1,39 @@
-"""A result as plain text for a terminal, from its summary dictionary."""
+"""A result as plain text for a terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from armin.report.words import figure, path_end, percent, proof_sentence, validity_sentence
+from armin.report.words import path_end
+from armin.words import Message, catalogue
 
 __all__ = ["path_text", "recourse_text"]
 
 
-def recourse_text(summary: dict[str, Any]) -> str:
+def recourse_text(
+    headline: Message, changes: Sequence[Message], details: Sequence[Message], language: str = "en"
+) -> str:
     """A recourse as lines of text."""
-    lines = [summary["headline"]]
-    if summary["changes"]:
-        lines.append("")
-        lines += [f"  {i}. {change['sentence']}" for i, change in enumerate(summary["changes"], start=1)]
-        lines.append("")
-        lines.append(f"Cost: {_cost(summary)}")
-    sure = validity_sentence(summary)
-    if sure:
-        lines.append(f"Confidence: {sure}")
-    promise = (summary.get("certificate") or {}).get("promise")
-    if promise:
-        lines.append(f"Promise: {promise['sentence']}")
-    if summary["blanks"]:
-        names = ", ".join(blank["label"] for blank in summary["blanks"])
-        lines.append(f"Not given: {names}.")
-    lines.append(f"Proof: {proof_sentence(summary)}")
-    lines += [f"Note: {note}" for note in summary["notes"]]
-    return "\n".join(lines)
+    lines = [headline.text(language)]
+    if changes:
+        lines += ["", *(f"  {i}. {change.text(language)}" for i, change in enumerate(changes, start=1)), ""]
+    return "\n".join([*lines, *(line.text(language) for line in details)])
 
 
-def _cost(summary: dict[str, Any]) -> str:
-    cost = summary["cost"]
-    text = f"{figure(cost['value'])} ({cost['name']})"
-    if cost["min"] != cost["max"]:
-        text += f"; from {figure(cost['min'])} to {figure(cost['max'])}, depending on the blanks"
-    return text + "."
-
-
-def path_text(points: list[dict[str, Any]], end: str, width: int = 40) -> str:
+def path_text(
+    points: list[dict[str, Any]], shorts: Sequence[Sequence[Message]], end: str, language: str = "en", width: int = 40
+) -> str:
     """A cost-confidence path as a bar chart in text; ``end`` is the status that ended it."""
-    lines = ["confidence  cost"] if points else []
+    words = catalogue(language)
+    head = words.say("path.confidence")
+    lines = [f"{head}  {words.say('path.cost')}"] if points else []
     most = max((point["cost"] for point in points), default=0.0) or 1.0
-    for point in points:
+    for point, short in zip(points, shorts, strict=True):
         bar = "█" * max(1, round(width * point["cost"] / most)) if point["cost"] > 0 else "·"
-        what = "; ".join(point["short"]) or "nothing to change"
-        lines.append(f"{percent(point['confidence']):>10}  {figure(point['cost']):<7} {bar} {what}")
+        what = "; ".join(change.said(words) for change in short) or words.say("short.nothing")
+        lines.append(
+            f"{words.percent(point['confidence']):>{len(head)}}  {words.figure(point['cost']):<7} {bar} {what}"
+        )
     last = path_end(points, end)
-    return "\n".join([*lines, last] if last else lines)
+    return "\n".join([*lines, last.said(words)] if last else lines).replace("\u00a0", " ")

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from armin.errors import DataError
 from armin.schema.checks import check_feature, short_list
-from armin.schema.values import Value, as_number, interval, is_blank, plain_number, scalar
+from armin.schema.values import Value, as_number, interval, is_blank, scalar
+from armin.words import Message, Name, Quantity, catalogue
 
 __all__ = ["Blank", "Direction", "Feature", "Kind"]
 
 Kind = Literal["continuous", "integer", "binary", "categorical", "ordinal"]
 Direction = Literal["any", "increase", "decrease", "fixed"]
 Blank = Literal["shift", "reach", "freeze"]
-_PREFIX_UNITS = ("$", "€", "£", "¥")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class Feature:
     direction : "any", "increase", "decrease" or "fixed"
     step : the grid on which a number moves; None lets ARMIN choose round numbers
     blank : how a blank may be acted on, see :attr:`blank_mode`
-    label, unit, format : how people say it; ``format`` is a format string such as ``"{:,.0f} km"``
+    label, unit, format : how people say it; a unit may name one and many (``"month|months"``), ``format`` is a format
+        string such as ``"{:,.0f} km"``
     difficulty : the cost of changing this feature is multiplied by this
 
     Examples
@@ -192,17 +193,34 @@ class Feature:
             out[i] = known
         return out
 
-    def show(self, value: Value | None) -> str:
-        """A value as people say it, with its unit."""
+    @property
+    def named(self) -> Name:
+        """The title, for a message; a language file may say it otherwise."""
+        return Name("labels", self.name, self.title)
+
+    def said(self, value: Value | None) -> Name | Quantity | Message:
+        """A value, for a message."""
         if value is None:
-            return "not given"
+            return Message("value.none")
         if isinstance(value, float) and self.kind == "integer":
             value = int(value) if value.is_integer() else value
-        if self.format:
-            return self.format.format(value)
         if not self.is_number:
-            return str(value)
-        return self._with_unit(plain_number(float(value), self.step))
+            text = self.format.format(value) if self.format else str(value)
+            return Name("values", str(value), text, self.name)
+        return Quantity(value, self.unit, self.step, self.format)  # type: ignore[arg-type]
+
+    def quoted(self, value: Value | None) -> Name | Quantity | Message:
+        """A value inside a sentence, for a message: a category stands in quotes."""
+        said = self.said(value)
+        return Message("value.category", text=said) if isinstance(said, Name) else said
+
+    def said_amount(self, amount: float) -> Name | Quantity | Message:
+        """An amount of change without sign, for a message."""
+        return self.said(abs(amount)) if self.is_number else Message("value.levels", n=round(abs(amount)))
+
+    def show(self, value: Value | None) -> str:
+        """A value as people say it, with its unit."""
+        return self.said(value).said(catalogue())
 
     def show_amount(self, amount: float) -> str:
         """An amount of change, without sign, as people say it.
@@ -210,13 +228,4 @@ class Feature:
         >>> Feature("education", "ordinal", categories=("school", "college", "degree")).show_amount(-2)
         '2 levels'
         """
-        if not self.is_number:
-            return f"{abs(amount):.0f} level{'s' * (abs(amount) != 1)}"
-        return self.show(abs(amount))
-
-    def _with_unit(self, text: str) -> str:
-        if not self.unit:
-            return text
-        if self.unit in _PREFIX_UNITS:
-            return f"-{self.unit}{text[1:]}" if text.startswith("-") else f"{self.unit}{text}"
-        return f"{text} {self.unit}"
+        return self.said_amount(amount).said(catalogue())

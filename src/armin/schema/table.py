@@ -295,4 +295,4 @@ class Schema:
         rows = [tuple(" ".join(cell.splitlines()) for cell in row) for row in rows]  # type: ignore[misc]
         widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*lines, *(f"Rule: {rule.sentence(self)}" for rule in self.rules)])
+        return "\n".join([*lines, *(f"Rule: {rule.message(self)}" for rule in self.rules)])

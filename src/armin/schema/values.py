@@ -9,6 +9,8 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from armin.words.numbers import number_digits
+
 __all__ = ["Value", "as_number", "interval", "is_blank", "plain_number", "scalar"]
 
 Value = str | int | float | bool
@@ -52,14 +54,7 @@ def plain_number(number: float, step: float | None = None) -> str:
     >>> plain_number(34371.23), plain_number(0.1 + 0.2), plain_number(1e6), plain_number(2.0, step=0.5)
     ('34,371.23', '0.3', '1,000,000', '2.0')
     """
-    number = number + 0.0  # no negative zero
-    if step is not None and 0 < step < 1:
-        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-        if abs(number - round(number, decimals)) < 1e-9 * max(1.0, abs(number)):
-            return f"{round(number, decimals) + 0.0:,.{decimals}f}"
-    if number == round(number):
-        return f"{number:,.0f}"
-    return _fixed(number, _digits(number))
+    return f"{number_digits(number, step):,f}"
 
 
 def interval(low: float, high: float) -> str:
@@ -69,20 +64,3 @@ def interval(low: float, high: float) -> str:
     '[0, 1234567.5]'
     """
     return f"[{plain_number(low).replace(',', '')}, {plain_number(high).replace(',', '')}]"
-
-
-def _digits(number: float) -> int:
-    """How many significant digits a number has; six where there is no end to them."""
-    for digits in range(1, 11):
-        if abs(float(f"{number:.{digits}g}") - number) <= 1e-12 * abs(number):
-            return digits
-    for digits in range(1, 9):  # a number that was stored in single precision
-        if float(np.float32(f"{number:.{digits}g}")) == number:
-            return digits
-    return 6
-
-
-def _fixed(number: float, digits: int) -> str:
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(number))))
-    text = f"{number:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

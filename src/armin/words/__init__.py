@@ -7,6 +7,9 @@
 Only 12 of 5,000 plausible completions agree with what is known (the rejection, the rules): the answer rests on these.
 """
 
+from armin.words.catalogue import Catalogue
+from armin.words.files import catalogue, languages
 from armin.words.message import Message
+from armin.words.things import Name, Quantity
 
-__all__ = ["Message"]
+__all__ = ["Catalogue", "Message", "Name", "Quantity", "catalogue", "languages"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import string
-import tomllib
-from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from armin.words.catalogue import Catalogue
+from armin.words.files import catalogue
 
 __all__ = ["Message"]
 
@@ -17,8 +16,14 @@ class Message:
     Parameters
     ----------
     code : the entry of the catalogue, such as "draws.few"
-    values : what the entry mentions; numbers stay numbers until they are written down
-    """
+    values : what the entry mentions; numbers stay numbers until they are written down, and a value may itself be a
+        message, a :class:`armin.words.Name` or a :class:`armin.words.Quantity`
+
+    Examples
+    --------
+    >>> Message("draws.few", kept=1200, drawn=5000).text("de")
+    'Nur 1.200 von 5.000 plausiblen Möglichkeiten passen zu dem, was bekannt ist (Ablehnung, Regeln): Darauf beruht die Antwort.'
+    """  # noqa: E501
 
     __slots__ = ("_values", "code")
 
@@ -34,16 +39,17 @@ class Message:
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
+    def said(self, words: Catalogue) -> str:
+        """The message in a language, with the spaces that keep a number and its sign on one line."""
+        return words.say(self.code, **self.values)
+
     def text(self, language: str = "en") -> str:
-        """The message in a language."""
-        table: Any = _catalogue(language)
-        for part in self.code.split("."):
-            table = table[part]
-        return _Formatter().vformat(str(table), (), self.values)
+        """The message in a language, with plain spaces."""
+        return self.said(catalogue(language)).replace("\u00a0", " ")
 
     def to_dict(self) -> dict[str, Any]:
         """The message as plain data."""
-        return {"code": self.code, "values": self.values}
+        return {"code": self.code, "values": {name: _plain(value) for name, value in self._values}}
 
     def __str__(self) -> str:
         return self.text()
@@ -58,22 +64,11 @@ class Message:
         return hash((self.code, self._values))
 
 
-class _Formatter(string.Formatter):
-    def format_field(self, value: Any, spec: str) -> Any:
-        from armin.report import words
-
-        ways: dict[str, Any] = {
-            "percent": words.percent,
-            "at_least": words.at_least,
-            "figure": words.figure,
-            "number": lambda n: f"{n:,}",
-            "start": lambda t: str(t)[0].upper() + str(t)[1:],
-            "and": lambda items: ", ".join(map(str, items)),
-            "or": lambda items: ", ".join(map(str, items)),
-        }
-        return ways[spec](value) if spec in ways else super().format_field(value, spec)
-
-
-@cache
-def _catalogue(language: str) -> dict[str, Any]:
-    return tomllib.loads((files("armin.words") / f"{language}.toml").read_text(encoding="utf-8"))
+def _plain(value: Any) -> Any:
+    if isinstance(value, Message):
+        return value.to_dict()
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    if hasattr(value, "to_plain"):
+        return value.to_plain()
+    return value.item() if hasattr(value, "item") else value

@@ -22,12 +22,12 @@ function kindOf(status, problem) {
   return problem.field ? "field" : "other";
 }
 
-async function call(path, options, signal) {
+async function call(path, options, signal, base = BASE) {
   const headers = { ...(options.headers || {}) };
   if (key) headers["X-API-Key"] = key;
   let response;
   try {
-    response = await fetch(BASE + path, {
+    response = await fetch(base + path, {
       ...options, headers, signal, cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer",
     });
   } catch (error) {
@@ -48,9 +48,10 @@ async function call(path, options, signal) {
   });
 }
 
-export async function getSchema(language, signal) {
-  return (await call(language ? `schema?language=${encodeURIComponent(language)}` : "schema", { method: "GET" }, signal)).json();
-}
+const get = async (path, base) => (await call(path, { method: "GET" }, undefined, base)).json();
+
+export const getSchema = (language) => get(`schema?language=${encodeURIComponent(language)}`);
+export const getWords = (codes) => get(`words.json?languages=${encodeURIComponent(codes.join(","))}`, "");
 
 const post = (path, body, signal) =>
   call(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }, signal);

@@ -1,7 +1,7 @@
 // The staircase of cost against confidence, and the hundred dots.
 
 import { s } from "./dom.js";
-import { figure, percent, t } from "./words.js";
+import { costMark, shareMark, t } from "./words.js";
 
 const HEIGHT = 250;
 const EDGE = { left: 46, right: 14, top: 22, bottom: 46 };
@@ -30,7 +30,7 @@ function start(points, asked) {
   return least > 0.6 ? 0.5 : 0;
 }
 
-export function staircase(points, { width, asked, end, selected, onPick }) {
+export function staircase(points, { width, asked, end, words, selected, onPick }) {
   const wide = Math.max(260, width);
   const low = start(points, asked);
   const top = Math.max(...points.map((point) => point.cost), 0) * 1.12 || 1;
@@ -56,19 +56,19 @@ export function staircase(points, { width, asked, end, selected, onPick }) {
   };
   const svg = s("svg", {
     class: "chart", viewBox: `0 0 ${wide} ${HEIGHT}`, role: "img",
-    "aria-label": t("chart", points.length, figure(points[0].cost), figure(points[points.length - 1].cost)),
+    "aria-label": words.chart,
     on: { click: nearest },
   });
   svg.append(
     ...ticks(top / 1.12).flatMap((cost) => [
       s("line", { class: "grid", x1: EDGE.left, x2: wide - EDGE.right, y1: y(cost), y2: y(cost) }),
-      s("text", { class: "tick", x: EDGE.left - 8, y: y(cost) + 4, "text-anchor": "end" }, figure(cost)),
+      s("text", { class: "tick", x: EDGE.left - 8, y: y(cost) + 4, "text-anchor": "end" }, costMark(cost)),
     ]),
     ...shares(low).map((share) => s("text", {
       class: "tick", x: x(share), y: floor + 18, "text-anchor": share > 0.97 ? "end" : "middle",
-    }, percent(share))),
-    s("text", { class: "axis", x: EDGE.left, y: 12 }, t("axisY")),
-    s("text", { class: "axis", x: wide - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, t("axisX")),
+    }, shareMark(share))),
+    s("text", { class: "axis", x: EDGE.left, y: 12 }, t("axis_y")),
+    s("text", { class: "axis", x: wide - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, t("axis_x")),
   );
   if (last < 0.9999) {
     svg.append(s("rect", {
@@ -81,7 +81,7 @@ export function staircase(points, { width, asked, end, selected, onPick }) {
     svg.append(
       s("line", { class: "asked", x1: x(asked), x2: x(asked), y1: EDGE.top, y2: floor }),
       s("text", { class: "asked-text", x: x(asked) - 6, y: EDGE.top + 10, "text-anchor": "end" },
-        t("asked", percent(asked))),
+        words.asked),
     );
   }
   svg.append(
@@ -96,13 +96,9 @@ export function staircase(points, { width, asked, end, selected, onPick }) {
   return svg;
 }
 
-// of a hundred, rounded down
-export const ofHundred = (share) => (share >= 1 ? 100 : Math.min(99, Math.floor(share * 100 + 1e-9)));
-
 // a share as a hundred dots: seeing is easier than a percentage
-export function dots(share) {
-  const full = ofHundred(share);
-  const svg = s("svg", { class: "dots", viewBox: "0 0 100 100", role: "img", "aria-label": t("dots", full) });
+export function dots(full, label) {
+  const svg = s("svg", { class: "dots", viewBox: "0 0 100 100", role: "img", "aria-label": label });
   for (let i = 0; i < 100; i += 1) {
     svg.append(s("circle", {
       class: i < full ? "yes" : "no", cx: 5 + 10 * (i % 10), cy: 5 + 10 * Math.floor(i / 10), r: 3.4,

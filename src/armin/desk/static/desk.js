@@ -4,8 +4,8 @@ import { DeskError, getSchema, postJson, setKey } from "./api.js";
 import { byId, h, say } from "./dom.js";
 import { Form, title } from "./form.js";
 import { Letter } from "./letter.js";
-import { blanksCard, headline, outOfTime, planCard, served, whyNot } from "./plan.js";
-import { all, current, figure, known, learn, nameOf, speak, t } from "./words.js";
+import { blanksCard, outOfTime, planCard, served, whyNot } from "./plan.js";
+import { current, names, said, speak, t } from "./words.js";
 import { Curve, waysCard } from "./ways.js";
 
 const COUNT = 3;
@@ -38,7 +38,7 @@ async function ask({ focus }) {
   form.markBlanks();
   const mine = new AbortController();
   control = mine;
-  const body = { row: form.row(), locked: form.lockedNames() };
+  const body = { row: form.row(), locked: form.lockedNames(), languages: schema.languages };
   if (Object.values(body.row).every((value) => value === null)) {
     answer = null;
     show({ kind: "nothing" });
@@ -51,7 +51,7 @@ async function ask({ focus }) {
     const recourse = await postJson("recourse", body, mine.signal);
     answer = { body, recourse, path: null, plans: null, ask: null, point: null, choice: 0 };
     show({ kind: "answer" });
-    say(t("readyPlan", headline(recourse)));
+    say(t("ready_plan", said(recourse)));
     if (focus) focusAnswer();
     await Promise.all([loadPath(mine.signal), loadWays(mine.signal), loadAsk(mine.signal)]);
   } catch (error) {
@@ -112,7 +112,7 @@ async function loadWays(signal, confidence) {
 
 // the plan in force first, then the others; each remembers its number on the server, for the letter
 function arrange(inForce, plans) {
-  const key = (recourse) => JSON.stringify(recourse.changes.map((change) => change.sentence));
+  const key = (recourse) => JSON.stringify(recourse.changes.map(({ feature, after, amount }) => [feature, after, amount]));
   const numbered = plans.map((recourse, index) => ({ recourse, index })).filter((plan) => plan.recourse.changes.length);
   const same = numbered.find((plan) => key(plan.recourse) === key(inForce));
   return [{ recourse: inForce, index: same ? same.index : 0 }, ...numbered.filter((plan) => plan !== same)].slice(0, COUNT);
@@ -147,7 +147,7 @@ function show(next) {
   state = next;
   if (curve) { curve.stop(); curve = null; }
   const working = next.kind === "working";
-  byId("send").disabled = working;
+  byId("send").disabled = working || !form;
   byId("send").textContent = t(working ? "working" : answer && stale ? "update" : "send");
   byId("stop").hidden = !working;
   const body = byId("answer-body");
@@ -161,17 +161,17 @@ function show(next) {
 function sideCard(next) {
   const simple = (word, text, ...more) =>
     [card(`state-${next.kind}`, h("h2", { id: "answer-title", tabindex: "-1" }, word), h("p", { class: "say" }, text), more)];
-  if (next.kind === "working") return simple(t("workTitle"), t("workText"), h("div", { class: "progress", "aria-hidden": "true" }));
-  if (next.kind === "stopped") return simple(t("stoppedTitle"), t("stoppedText"));
-  if (next.kind === "nothing") return simple(t("nothingTitle"), t("nothingText"));
-  if (next.kind !== "failed") return simple(t("emptyTitle"), t("emptyText"), emptyPicture());
+  if (next.kind === "working") return simple(t("work_title"), t("work_text"), h("div", { class: "progress", "aria-hidden": "true" }));
+  if (next.kind === "stopped") return simple(t("stopped_title"), t("stopped_text"));
+  if (next.kind === "nothing") return simple(t("nothing_title"), t("nothing_text"));
+  if (next.kind !== "failed") return simple(t("empty_title"), t("empty_text"), emptyPicture());
   const { error, reason } = next;
   const again = h("button", { type: "button", class: "second-button", on: { click: () => retry() } }, t("again"));
-  if (reason === "key") return simple(t("keyTitle"), t("keyText"), keyForm());
-  if (reason === "offline") return simple(t("offlineTitle"), t("offlineText"), again);
-  if (reason === "busy") return simple(t("busyTitle"), t("busyText", error.wait), again);
-  if (reason === "time") return simple(t("headTime"), t("timeText"), again);
-  return simple(t("errorTitle"), t("errorText"), error.detail ? h("p", { class: "hint" }, served(error.detail)) : null, again);
+  if (reason === "key") return simple(t("key_title"), t("key_text"), keyForm());
+  if (reason === "offline") return simple(t("offline_title"), t("offline_text"), again);
+  if (reason === "busy") return simple(t("busy_title"), error.wait ? t("busy_wait", { n: error.wait }) : t("busy_text"), again);
+  if (reason === "time") return simple(t("head_time"), t("time_text"), again);
+  return simple(t("error_title"), t("error_text"), error.detail ? h("p", { class: "hint" }, served(error.detail)) : null, again);
 }
 
 function emptyPicture() {
@@ -183,8 +183,8 @@ function keyForm() {
   return h("form", {
     class: "key-form", autocomplete: "off",
     on: { submit: (event) => { event.preventDefault(); setKey(input.value); retry(); } },
-  }, h("label", { for: "key", class: "label" }, t("keyLabel")), h("div", { class: "entry" }, input),
-  h("button", { type: "submit", class: "second-button" }, t("keySend")));
+  }, h("label", { for: "key", class: "label" }, t("key_label")), h("div", { class: "entry" }, input),
+  h("button", { type: "submit", class: "second-button" }, t("key_send")));
 }
 
 const retry = () => (form ? ask({ focus: true }) : start());
@@ -210,13 +210,11 @@ function showAnswer(body) {
 
 function showPlan() {
   const recourse = shown();
-  const other = answer.choice > 0;
-  const difference = other ? recourse.cost.value - shownBase().cost.value : null;
   const panel = byId("plan");
   panel.className = `panel card plan is-${recourse.outcome}`;
   panel.replaceChildren(...planCard({
-    recourse, other, more: difference > 0 ? figure(difference) : null,
-    reference: answer.recourse.reference,
+    recourse, other: answer.choice > 0, reference: answer.recourse.reference,
+    title: (name) => (form.feature(name) || { label: name }).label,
     onLock: (name) => form.setLock(name, true, true), onLetter: openLetter,
   }).flat().filter(Boolean));
   const extra = h("div", { id: "why" });
@@ -231,11 +229,9 @@ function showWhy() {
   if (!extra || !answer) return;
   const recourse = shown();
   if (recourse.outcome === "no_recourse") {
-    const features = schema.features;
     extra.replaceChildren(...whyNot({
       recourse, path: answer.path || null,
-      locked: features.filter((feature) => answer.body.locked.includes(feature.name)),
-      fixed: features.filter((feature) => !feature.mutable),
+      locked: schema.features.filter((feature) => answer.body.locked.includes(feature.name)),
       onUnlock: (name) => form.setLock(name, false, true),
       onSurest: () => { showPoint(answer.path.points.length - 1); focusAnswer(); },
     }).filter(Boolean));
@@ -253,7 +249,7 @@ function showWays() {
 function choose(index) {
   answer.choice = index;
   showPlan();
-  say(t("readyPlan", headline(shown())));
+  say(t("ready_plan", said(shown())));
 }
 
 function showCurve() {
@@ -267,8 +263,8 @@ function showCurve() {
     box.replaceChildren();
     box.hidden = true;
   } else {
-    box.replaceChildren(h("h2", null, t("curveTitle")),
-      h("p", { class: path === null ? "hint waiting" : "hint" }, t(path === null ? "curveWait" : "curveFail")));
+    box.replaceChildren(h("h2", null, t("curve_title")),
+      h("p", { class: path === null ? "hint waiting" : "hint" }, t(path === null ? "curve_wait" : "curve_fail")));
   }
 }
 
@@ -301,15 +297,15 @@ function showBlanks() {
   const box = byId("blanks");
   if (!box) return;
   box.replaceChildren(...blanksCard({
-    recourse: answer.recourse, ask: answer.ask, title: featureTitle, onTell: (name) => form.focus(name),
+    recourse: answer.recourse, ask: answer.ask, title: featureTitle, feature: (name) => form.feature(name), onTell: (name) => form.focus(name),
   }).filter(Boolean));
 }
 
 function showNotes() {
   const box = byId("notes");
-  box.hidden = !answer.recourse.notes.length;
-  box.replaceChildren(h("h2", null, t("notesTitle")),
-    h("ul", null, answer.recourse.notes.map((note) => h("li", null, served(note)))));
+  const { notes } = said(answer.recourse);
+  box.hidden = !notes.length;
+  box.replaceChildren(h("h2", null, t("notes_title")), h("ul", null, notes.map((note) => h("li", null, note))));
 }
 
 function focusAnswer() {
@@ -353,11 +349,11 @@ function showPeople() {
   const box = byId("people");
   const people = schema.people || [];
   box.hidden = !people.length;
-  box.replaceChildren(h("p", { class: "hint" }, t("peopleTitle")),
+  box.replaceChildren(h("p", { class: "hint" }, t("people_title")),
     h("ul", { class: "people" }, people.map((person) => h("li", null,
       h("button", {
         type: "button", class: "person",
-        on: { click: () => { form.load(person.row); empty(); say(t("loaded", person.name)); } },
+        on: { click: () => { form.load(person.row); empty(); say(person.loaded); } },
       }, h("strong", null, person.name), person.story ? h("span", null, person.story) : null)))));
 }
 
@@ -372,28 +368,34 @@ function showWords() {
 
 function showLanguages() {
   const box = byId("languages");
-  const codes = all().filter((code) => (schema.languages || ["en"]).includes(code));
+  const codes = Object.keys(names());
   box.hidden = codes.length < 2;
   box.setAttribute("aria-label", t("languages"));
   box.replaceChildren(...codes.map((code) => h("button", {
     type: "button", lang: code, class: "language", "aria-pressed": String(code === current()),
-    on: { click: async () => { await speakIn(code); showAll(); box.querySelector(`[lang="${code}"]`).focus(); } },
-  }, nameOf(code))));
+    on: { click: () => change(code) },
+  }, names()[code])));
 }
 
-// the page speaks the language in any case; what the columns are called in it may have to be fetched
-async function speakIn(code) {
-  if (!schemas.has(code)) {
-    try {
-      schemas.set(code, await getSchema(code));
-    } catch {
-      schemas.set(code, schema);
-    }
-  }
-  speak(code);
-  schema = schemas.get(code);
-  learn(schema);
+// the words of the page and the names of the columns, together or not at all
+async function speakIn(codes) {
+  await speak(codes);
+  if (!schemas.has(current())) schemas.set(current(), await getSchema(current()));
+  schema = schemas.get(current());
   if (form) form.features = schema.features;
+}
+
+async function change(code) {
+  const before = current();
+  try {
+    await speakIn([code]);
+  } catch {
+    await speak([before]);
+    say(t("offline_title"));
+    return;
+  }
+  showAll();
+  byId("languages").querySelector(`[lang="${code}"]`).focus();
 }
 
 function showAll() {
@@ -405,18 +407,20 @@ function showAll() {
 }
 
 async function start() {
-  show({ kind: "empty" });
   try {
-    schema = await getSchema();
-  } catch (error) {
-    show({ kind: "failed", error, reason: error instanceof DeskError ? error.kind : "other" });
-    byId("send").disabled = true;
+    await speak(navigator.languages || []);
+  } catch {
+    byId("unreachable").hidden = false;
     return;
   }
-  const preferred = (navigator.languages || []).map((code) => code.slice(0, 2))
-    .find((code) => known(code) && (schema.languages || ["en"]).includes(code));
-  schemas.set("en", schema);
-  await speakIn(preferred || "en");
+  showWords();
+  show({ kind: "empty" });
+  try {
+    await speakIn([current()]);
+  } catch (error) {
+    show({ kind: "failed", error, reason: error instanceof DeskError ? error.kind : "other" });
+    return;
+  }
   form = new Form(byId("fields"), schema.features, { onEdit, onLock });
   showAll();
 }

@@ -1,19 +1,10 @@
 // The form, made from the schema. An empty field and "prefer not to say" are the same thing: a blank.
 
 import { byId, capital, h } from "./dom.js";
-import { quantity, t } from "./words.js";
+import { t } from "./words.js";
 
 const isNumber = (feature) => feature.kind === "integer" || feature.kind === "continuous";
 export const title = (feature) => capital(feature.label || feature.name);
-
-export function limits(feature) {
-  const low = feature.lower ?? null;
-  const high = feature.upper ?? null;
-  const show = (value) => quantity(value, feature.unit);
-  if (low !== null && high !== null) return t("between", show(low), show(high));
-  if (low !== null) return t("atLeast", show(low));
-  return high !== null ? t("atMost", show(high)) : "";
-}
 
 export class Form {
   // onEdit() after any entry, onLock(focus) after "I cannot change this"; focus: whether the reader is to be taken to the answer
@@ -90,12 +81,12 @@ export class Form {
       const number = Number(value);
       let message = "";
       if (part.input.validity.badInput || (value !== "" && !Number.isFinite(number))) {
-        message = t("errorNumber", title(feature));
+        message = feature.errors.number;
       } else if (value !== "") {
         const below = (feature.lower ?? null) !== null && number < feature.lower;
         const above = (feature.upper ?? null) !== null && number > feature.upper;
-        if (below || above) message = t("errorRange", title(feature), limits(feature));
-        else if (feature.kind === "integer" && !Number.isInteger(number)) message = t("errorWhole", title(feature));
+        if (below || above) message = feature.errors.range;
+        else if (feature.kind === "integer" && !Number.isInteger(number)) message = feature.errors.whole;
       }
       if (message) found.push({ name: feature.name, message });
     }
@@ -113,7 +104,7 @@ export class Form {
     summary.replaceChildren();
     if (!errors.length) return;
     summary.append(
-      h("p", null, t("errorSummary", errors.length)),
+      h("p", null, t("error_summary", { n: errors.length })),
       h("ul", null, errors.map((error) => h("li", null,
         h("button", { type: "button", class: "link-button", on: { click: () => this.focus(error.name) } }, error.message),
       ))),
@@ -184,7 +175,7 @@ export class Form {
         ? h("legend", { class: "label" }, title(feature))
         : h("label", { class: "label", for: id }, title(feature)),
       control.element,
-      h("p", { class: "hint", id: `${id}-hint` }, this.hints(feature).join(" ")),
+      h("p", { class: "hint", id: `${id}-hint` }, feature.hint),
       error,
       switches,
     );
@@ -213,22 +204,12 @@ export class Form {
     return h("label", { class: "switch" }, input, h("span", { class: "track", "aria-hidden": "true" }), h("span", null, text));
   }
 
-  // the server's help says the same in English only
-  hints(feature) {
-    const parts = [];
-    if (isNumber(feature)) parts.push(limits(feature));
-    if (!feature.mutable) parts.push(t("never"));
-    else if (feature.direction === "increase") parts.push(t("upOnly"));
-    else if (feature.direction === "decrease") parts.push(t("downOnly"));
-    return parts.filter(Boolean);
-  }
-
   numberControl(feature, id, described, entry, part, edited) {
     const whole = feature.kind === "integer";
     const input = h("input", {
       type: "number", id, inputmode: whole && !(feature.lower < 0) ? "numeric" : "decimal", autocomplete: "off",
       min: feature.lower ?? null, max: feature.upper ?? null, step: whole ? (feature.step ?? 1) : "any",
-      placeholder: t("notTold"), "aria-describedby": described,
+      placeholder: t("not_told"), "aria-describedby": described,
       on: { input: () => edited(input.value) },
     });
     part.input = input;
@@ -254,7 +235,7 @@ export class Form {
     }
     const select = h("select", {
       id, autocomplete: "off", "aria-describedby": described, on: { change: () => edited(select.value) },
-    }, h("option", { value: "" }, t("choose")), words.map((word, i) => h("option", { value: i }, word)));
+    }, h("option", { value: "" }, t("not_told")), words.map((word, i) => h("option", { value: i }, word)));
     part.input = select;
     const write = (value) => { select.value = value; };
     write(entry.value);

@@ -58,19 +58,19 @@ export class Letter {
     const { signal } = this.control;
     const note = byId("letter-note");
     const print = byId("letter-print");
-    note.replaceChildren(t("letterWait"));
+    note.replaceChildren(t("letter_wait"));
     print.disabled = true;
     try {
       const body = { ...this.request, language: current() };
       if (this.name.value.trim()) body.applicant = this.name.value.trim();
       const html = await postText("letter", body, signal);
       fill(this.frame, html);
-      this.frame.title = t("letterTitle");
-      note.replaceChildren(t("letterReady"));
+      this.frame.title = t("letter_title");
+      note.replaceChildren(t("letter_ready"));
       print.disabled = false;
     } catch (error) {
       if (signal.aborted) return;
-      note.replaceChildren(h("span", { class: "error" }, t("letterFail"), " ", error.detail || ""));
+      note.replaceChildren(h("span", { class: "error" }, t("letter_fail"), " ", error.detail || ""));
     }
   }
 }

@@ -1,18 +1,18 @@
 // The other plans as cards, and the slider on the cost-confidence path.
 
 import { staircase } from "./chart.js";
-import { capital, h } from "./dom.js";
-import { changeSentence, changeShort, figure, percent, t } from "./words.js";
+import { h } from "./dom.js";
+import { said, t } from "./words.js";
 
 // plans: [{ recourse, index }], the first is the one in force; null while loading, false if it failed
 export function waysCard({ plans, choice, onChoose }) {
-  const head = [h("h2", { id: "ways-title" }, t("waysTitle"))];
-  if (plans === null) return [...head, h("p", { class: "hint waiting" }, t("waysWait"))];
-  if (plans === false) return [...head, h("p", { class: "hint" }, t("waysFail"))];
-  if (plans.length < 2) return [...head, h("p", { class: "hint" }, t("waysNone"))];
+  const head = [h("h2", { id: "ways-title" }, t("ways_title"))];
+  if (plans === null) return [...head, h("p", { class: "hint waiting" }, t("ways_wait"))];
+  if (plans === false) return [...head, h("p", { class: "hint" }, t("ways_fail"))];
+  if (plans.length < 2) return [...head, h("p", { class: "hint" }, t("ways_none"))];
   return [
     ...head,
-    h("p", { class: "hint" }, t("waysText")),
+    h("p", { class: "hint" }, t("ways_text")),
     h("div", { class: "ways", role: "radiogroup", "aria-labelledby": "ways-title" }, plans.map((plan, i) => {
       const input = h("input", {
         type: "radio", name: "way", value: i, autocomplete: "off", prop: { checked: i === choice },
@@ -20,22 +20,13 @@ export function waysCard({ plans, choice, onChoose }) {
       });
       return h("label", { class: "way" }, input, h("span", { class: "way-body" },
         h("span", { class: "way-head" },
-          h("span", { class: "way-name" }, t("way", String.fromCharCode(65 + i))),
-          h("span", { class: "way-cost" }, t("costIs", figure(plan.recourse.cost.value)))),
-        plan.recourse.changes.map((change) => h("span", { class: "way-line" }, capital(changeSentence(change)))),
+          h("span", { class: "way-name" }, t("way", { letter: String.fromCharCode(65 + i) })),
+          h("span", { class: "way-cost" }, said(plan.recourse).cost)),
+        said(plan.recourse).changes.map((sentence) => h("span", { class: "way-line" }, sentence)),
         i === 0 ? h("span", { class: "way-note" }, t("cheapest")) : null,
       ));
     })),
   ];
-}
-
-function pointText(point) {
-  if (!point.short.length) return t("nothingToDo");
-  return point.short.map((short, i) => capital(changeShort(point.recourse.changes[i], short))).join(" · ");
-}
-
-export function pointValue(point) {
-  return t("sliderValue", percent(point.confidence), t("changes", point.short.length), figure(point.cost));
 }
 
 // the slider stays the same element while it is moved, so that it keeps the focus
@@ -60,15 +51,14 @@ export class Curve {
       on: { input: () => this.pick(Number(this.input.value)) },
     });
     this.output = h("p", { class: "point", id: "sure-point" });
-    const last = points[points.length - 1].confidence;
-    const end = { infeasible: "endNone", unknown: "endTime" }[this.path.end];
+    const { end } = said(this.path);
     this.box.replaceChildren(
-      h("h2", null, t("curveTitle")),
-      h("p", { class: "hint" }, t("curveText")),
+      h("h2", null, t("curve_title")),
+      h("p", { class: "hint" }, t("curve_text")),
       h("label", { for: "sure-slider", class: "label slider-label" }, t("slider")),
       this.input, this.output, this.holder,
-      ...(end && last < 0.9999 ? [h("p", { class: "hint" }, t(end, percent(last)))] : []),
-      h("p", { class: "hint" }, t("costText")),
+      ...(end ? [h("p", { class: "hint" }, end)] : []),
+      h("p", { class: "hint" }, t("cost_text")),
     );
     this.draw();
   }
@@ -84,13 +74,13 @@ export class Curve {
 
   draw() {
     const { points, asked, end } = this.path;
-    const point = points[this.selected];
-    this.input.setAttribute("aria-valuetext", pointValue(point));
-    this.output.replaceChildren(
-      h("strong", null, pointValue(point)), h("span", { class: "point-short" }, pointText(point)));
+    const words = said(this.path);
+    const { value, short } = words.points[this.selected];
+    this.input.setAttribute("aria-valuetext", value);
+    this.output.replaceChildren(h("strong", null, value), h("span", { class: "point-short" }, short));
     const width = this.holder.clientWidth || 480;
     this.holder.replaceChildren(staircase(points, {
-      width, asked, end, selected: this.selected, onPick: (index) => this.pick(index),
+      width, asked, end, words, selected: this.selected, onPick: (index) => this.pick(index),
     }));
   }
 

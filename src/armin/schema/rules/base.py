@@ -10,6 +10,7 @@ import numpy as np
 from armin.arrays import BoolArray, FloatArray
 from armin.errors import SchemaError
 from armin.registry import Registry
+from armin.words import Message
 
 if TYPE_CHECKING:
     from armin.schema.table import Schema
@@ -58,9 +59,13 @@ class Rule:
         for name in self.features:
             schema.position(name)
 
+    def message(self, schema: Schema) -> Message:
+        """The rule, to be said in any language; a rule of your own may define ``sentence`` instead."""
+        return Message("rules.own", text=self.sentence(schema))
+
     def sentence(self, schema: Schema) -> str:
         """The rule in English."""
-        raise NotImplementedError
+        return str(self.message(schema))
 
     def allows(self, schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
         """Which candidates (N,) a plan from ``before`` to ``after`` (N, D) does not lead into breaking the rule."""

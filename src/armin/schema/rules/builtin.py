@@ -12,6 +12,7 @@ from armin.arrays import BoolArray, FloatArray
 from armin.errors import SchemaError
 from armin.schema.rules.base import OptionsOf, Rule, after_option
 from armin.schema.values import Value
+from armin.words import Message, Name
 
 if TYPE_CHECKING:
     from armin.schema.table import Schema
@@ -44,9 +45,9 @@ class AtLeast(Rule, alias="at_least"):
             if not schema[name].is_number:
                 raise SchemaError(f"AtLeast compares numbers. {name!r} is {schema[name].kind}.")
 
-    def sentence(self, schema: Schema) -> str:
-        """The rule in English."""
-        return f"{schema[self.larger].title} must be at least {schema[self.smaller].title}."
+    def message(self, schema: Schema) -> Message:
+        """The rule, to be said."""
+        return Message("rules.at_least", larger=schema[self.larger].named, smaller=schema[self.smaller].named)
 
     def allows(self, schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
         """Which candidates are not led into breaking the rule."""
@@ -95,11 +96,11 @@ class Condition:
         if self.value is not None:
             feature.code(self.value)
 
-    def sentence(self, schema: Schema) -> str:
-        """The condition in English."""
+    def message(self, schema: Schema) -> Message:
+        """The condition, to be said."""
         feature = schema[self.feature]
-        value = "" if self.value is None else f" {feature.show(self.value)}"
-        return f"{feature.title} {self.relation}{value}"
+        given = {} if self.value is None else {"value": feature.quoted(self.value)}
+        return Message(f"rules.{self.relation.replace(' ', '_')}", label=feature.named, **given)
 
     def holds(self, schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
         """For which candidates it is true after the change."""
@@ -152,9 +153,9 @@ class IfThen(Rule, alias="if_then"):
         self.when.check(schema)
         self.then.check(schema)
 
-    def sentence(self, schema: Schema) -> str:
-        """The rule in English."""
-        return f"If {self.when.sentence(schema)}, then {self.then.sentence(schema)}."
+    def message(self, schema: Schema) -> Message:
+        """The rule, to be said."""
+        return Message("rules.if_then", when=self.when.message(schema), then=self.then.message(schema))
 
     def allows(self, schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
         """Which candidates are not led into breaking the rule."""
@@ -205,11 +206,13 @@ class Forbid(Rule, alias="forbid"):
         if self.before is not None:
             feature.code(self.before)
 
-    def sentence(self, schema: Schema) -> str:
-        """The rule in English."""
+    def message(self, schema: Schema) -> Message:
+        """The rule, to be said."""
         feature = schema[self.feature]
-        start = "" if self.before is None else f" from {feature.show(self.before)}"
-        return f"{feature.title} must not change{start} to {feature.show(self.after)}."
+        values = {"label": feature.named, "after": feature.quoted(self.after)}
+        if self.before is None:
+            return Message("rules.forbid", **values)
+        return Message("rules.forbid_from", before=feature.quoted(self.before), **values)
 
     def allows(self, schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
         """Which candidates do not make the forbidden step."""
@@ -239,9 +242,9 @@ class Together(Rule, alias="together"):
         """Refuse fewer than two features, or unknown ones."""
         _check_group("Together", self.features, schema)
 
-    def sentence(self, schema: Schema) -> str:
-        """The rule in English."""
-        return f"{_listed(self.features, schema)} must change together or not at all."
+    def message(self, schema: Schema) -> Message:
+        """The rule, to be said."""
+        return Message("rules.together", labels=_named(self.features, schema))
 
     def allows(self, schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
         """Whether the plan changes all or none of them."""
@@ -272,9 +275,9 @@ class AtMostOne(Rule, alias="at_most_one"):
         """Refuse fewer than two features, or unknown ones."""
         _check_group("AtMostOne", self.features, schema)
 
-    def sentence(self, schema: Schema) -> str:
-        """The rule in English."""
-        return f"At most one of {_listed(self.features, schema)} may change."
+    def message(self, schema: Schema) -> Message:
+        """The rule, to be said."""
+        return Message("rules.at_most_one", labels=_named(self.features, schema))
 
     def allows(self, schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
         """Whether the plan changes at most one of them."""
@@ -297,9 +300,8 @@ def _check_group(name: str, features: tuple[str, ...], schema: Schema) -> None:
         schema.position(feature)
 
 
-def _listed(features: tuple[str, ...], schema: Schema) -> str:
-    titles = [schema[name].title for name in features]
-    return f"{', '.join(titles[:-1])} and {titles[-1]}"
+def _named(features: tuple[str, ...], schema: Schema) -> tuple[Name, ...]:
+    return tuple(schema[name].named for name in features)
 
 
 def _moved(features: tuple[str, ...], schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:

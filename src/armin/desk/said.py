@@ -1,0 +1,200 @@
+"""What the page says about an answer, ready to be shown, in any of the desk's languages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from armin.explainer.ask import AskOrAct, Question
+from armin.recourse import Recourse, RecoursePath
+from armin.schema import Feature, Schema
+from armin.words import Catalogue, Message, Name
+from armin.words.files import BASE
+
+__all__ = ["page_words", "said_ask", "said_feature", "said_path", "said_recourse"]
+
+
+def page_words(words: Catalogue, names: Mapping[str, str]) -> dict[str, Any]:
+    """The page's own words in one language, and what each language of the desk calls itself."""
+    texts = words.table["page"] | {"percent": words.entry("language.percent")}
+    return {"language": words.language, "names": dict(names), "texts": texts}
+
+
+def said_feature(feature: Feature, words: Catalogue) -> dict[str, Any]:
+    """One field of the form: what it is called, its hints, and what is said about a wrong entry.
+
+    >>> from armin.words import catalogue
+    >>> said_feature(Feature("age", "integer", lower=18, upper=90, direction="fixed"), catalogue())["hint"]
+    'From 18 to 90. A plan never asks you to change this.'
+    """
+    label = feature.named
+    hints = []
+    if feature.is_number:
+        low, high = (feature.said(feature.value(code)) for code in (feature.low_code, feature.high_code))
+        hints.append(words.say("form.hint", low=low, high=high))
+    limits = " ".join(hints)
+    moves = {"fixed": "form.never", "increase": "form.up_only", "decrease": "form.down_only"}.get(feature.direction)
+    listed = [{"value": value, "label": feature.said(value).said(words)} for value in feature.categories]
+    return {
+        "label": label.said(words),
+        "unit": feature.unit and words.unit(feature.unit),
+        "categories": listed or None,
+        "hint": " ".join([*hints, *([words.say(moves)] if moves else [])]),
+        "errors": {
+            kind: words.say(f"form.error_{kind}", label=label, limits=limits) for kind in ("number", "whole", "range")
+        },
+        "unlock": words.say("form.unlock", label=label),
+        "tell": words.say("form.tell", label=label),
+    }
+
+
+def said_recourse(
+    recourse: Recourse, words: Catalogue, schema: Schema, locked: Collection[str] = (), cheapest: float | None = None
+) -> dict[str, Any]:
+    """All that the page says about one plan.
+
+    Parameters
+    ----------
+    recourse : the plan
+    words : how the language says things
+    schema : the columns
+    locked : what the person cannot change
+    cheapest : for another way, what the cheapest plan costs
+    """
+    share = None
+    judged = recourse.fresh or recourse.validity
+    if recourse.blanks and judged is not None:
+        share = judged.share
+    full = None if share is None else _of_hundred(share)
+    said: dict[str, Any] = {
+        "headline": _headline(recourse, full).said(words),
+        "changes": [words.start(change.message) for change in recourse.changes],
+        "proof": _proof(recourse, cheapest).said(words) if recourse.changes else "",
+        "cost": None if recourse.cost is None else words.say("answer.cost", cost=recourse.cost),
+        "sure": [line.said(words) for line in _sure(recourse, other=cheapest is not None)],
+        "full": full,
+        "dots": "" if full is None else words.say("answer.dots", full=full),
+        "notes": [words.written(note) for note in recourse.notes],
+    }
+    if recourse.outcome == "already_accepted":
+        code = "answer.accepted_complete"
+        if recourse.blanks and recourse.validity is not None:
+            code, share = "answer.accepted_blanks", recourse.validity.share
+        said["accepted"] = words.say(code, desired=_desired(recourse), share=share)
+    if recourse.outcome == "no_recourse":
+        said["why"] = [line.said(words) for line in _why(recourse, schema, locked)]
+    if recourse.outcome == "out_of_time" and recourse.bound > 0 and math.isfinite(recourse.bound):
+        said["bound"] = words.say("answer.bound", bound=recourse.bound)
+    return said
+
+
+def said_path(path: RecoursePath, words: Catalogue) -> dict[str, Any]:
+    """All that the page says about the slider and its chart."""
+    points = [point for point in path if point.validity is not None]
+    if not points:
+        return {"points": []}
+    shares = [point.validity.share for point in points if point.validity is not None]
+    most, n = shares[-1], len(points)
+    end = {"infeasible": "answer.end_none", "unknown": "answer.end_time"}.get(path.end.value)
+    return {
+        "points": [_point(point, share, words) for point, share in zip(points, shares, strict=True)],
+        "end": words.say(end, share=most) if end and most < 0.9999 else "",
+        "chart": words.say("answer.chart", n=n, low=points[0].cost, high=points[-1].cost),
+        "asked": words.say("answer.asked", asked=path.asked),
+        "reach": words.say("answer.reach", share=most),
+        "surest": words.say("answer.surest", share=most),
+    }
+
+
+def said_ask(found: AskOrAct, words: Catalogue) -> dict[str, Any]:
+    """What the page says about each blank, by feature."""
+    return {
+        "sentence": _told(found, None, words),
+        "questions": {q.feature.name: _told(q, _gist(q, found), words) for q in found.questions},
+    }
+
+
+def _point(point: Recourse, share: float, words: Catalogue) -> dict[str, str]:
+    changes = Message("answer.changes", n=len(point.changes))
+    short = " · ".join(words.start(change.short_message) for change in point.changes)
+    return {
+        "value": words.say("answer.point", share=share, changes=changes, cost=point.cost),
+        "short": short or words.say("answer.nothing"),
+    }
+
+
+def _desired(recourse: Recourse) -> tuple[Name, ...]:
+    return tuple(Name("decisions", str(label), str(label)) for label in recourse.desired)
+
+
+def _headline(recourse: Recourse, full: int | None) -> Message:
+    desired = _desired(recourse)
+    if recourse.changes:
+        cases: Message | str = "" if full is None else Message("answer.somewhere", full=full)
+        cases = Message("answer.everywhere") if full == 100 else cases
+        return Message("answer.plan", n=len(recourse.changes), desired=desired, cases=cases)
+    code = {"already_accepted": "answer.accepted", "no_recourse": "answer.none"}.get(recourse.outcome, "page.head_time")
+    return Message(code, desired=desired)
+
+
+def _proof(recourse: Recourse, cheapest: float | None) -> Message:
+    if cheapest is not None:
+        more = (recourse.cost or 0.0) - cheapest
+        return Message("answer.other_more", more=more) if more > 0 else Message("answer.other")
+    if recourse.outcome == "plan":
+        return Message("answer.proved")
+    gap = recourse.gap
+    return Message("answer.so_far_gap", gap=gap) if gap is not None and 0 < gap <= 1 else Message("answer.so_far")
+
+
+def _sure(recourse: Recourse, *, other: bool) -> list[Message]:
+    """How sure it is; a certificate speaks of the cheapest plan, so it is not quoted for another one."""
+    if recourse.validity is None:
+        return []
+    if not recourse.blanks:
+        return [Message("answer.complete")]
+    if recourse.certificate is not None and not other:
+        return [recourse.certificate.message]
+    lines = [Message("answer.ways", share=recourse.validity.share)]
+    if recourse.fresh is not None:
+        low, high = recourse.fresh.interval()
+        lines.append(Message("answer.fresh", share=recourse.fresh.share, low=low, high=high))
+    return lines
+
+
+def _why(recourse: Recourse, schema: Schema, locked: Collection[str]) -> list[Message]:
+    held = tuple(feature.named for feature in schema if feature.name in locked)
+    fixed = tuple(feature.named for feature in schema if not feature.actionable)
+    lines = [Message("answer.why_proved")]
+    lines += [Message("answer.why_locked", labels=held)] if held else []
+    lines += [Message("answer.why_fixed", labels=fixed)] if fixed else []
+    if recourse.blanks and recourse.confidence is not None:
+        lines.append(Message("answer.why_blank", asked=recourse.confidence))
+    return lines
+
+
+def _told(told: AskOrAct | Question, gist: Message | None, words: Catalogue) -> str:
+    """What the explainer says: messages in any language; where it has a text only, that is English, else its gist."""
+    messages = getattr(told, "messages", None)
+    if messages is not None:
+        return " ".join(message.said(words) for message in messages)
+    if words.language == BASE:
+        return told.sentence
+    return "" if gist is None else gist.said(words)
+
+
+def _gist(question: Question, found: AskOrAct) -> Message:
+    label, cost = question.feature.named, question.expected_cost
+    if not question.matters:
+        return Message("answer.tell_no", label=label)
+    if cost is None:
+        return Message("answer.tell_unknown", label=label)
+    if found.act_now is None:
+        return Message("answer.tell_opens", label=label, cost=cost)
+    return Message("answer.tell_saves", label=label, cost=cost, now=found.act_now)
+
+
+def _of_hundred(share: float) -> int:
+    """Of a hundred, rounded down."""
+    return 100 if share >= 1 else min(99, math.floor(share * 100 + 1e-9))
