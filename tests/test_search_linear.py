@@ -14,8 +14,8 @@ from armin.errors import SolverError
 from armin.models.kinds import Above, Among, LinearModel
 from armin.problem import Options, Problem, Solution, Status
 from armin.solve.enumerate import solve_by_enumeration
-from armin.solve.search import linear_run
 from armin.solve.search.linear import best_linear, path_linear, search_linear
+from armin.solve.search.linear import engine as linear_run
 
 from problems import HAND_CHECKED, stump, stumps
 from searching import check, check_best, check_path, frontier, with_sets

@@ -18,8 +18,8 @@ from armin.models.kinds import Above, LinearModel, ReluNetwork
 from armin.problem import Options, Problem, Solution, Status
 from armin.solve.enumerate import solve_by_enumeration
 from armin.solve.path import PathPoint, solve_path
-from armin.solve.search import relu_drive
 from armin.solve.search.blackbox import search_black_box, search_black_box_best, search_black_box_path
+from armin.solve.search.relu import engine as relu_drive
 from armin.solve.search.relu import search_relu, search_relu_best, search_relu_path
 
 from problems import DECISIONS, HAND_CHECKED, problems, random_problem

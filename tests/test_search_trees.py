@@ -14,8 +14,8 @@ from armin.errors import SolverError
 from armin.models.kinds import Above, LinearModel, TreeEnsemble
 from armin.problem import Options, Problem, Solution, Status
 from armin.solve.enumerate import solve_by_enumeration
-from armin.solve.search import trees_run
 from armin.solve.search.trees import best_trees, path_trees, search_trees
+from armin.solve.search.trees import engine as trees_run
 
 from problems import HAND_CHECKED, stump, stumps
 from searching import check, check_best, check_path, frontier, with_sets

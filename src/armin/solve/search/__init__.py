@@ -68,31 +68,31 @@ def _engine(problem: Problem) -> _Engine:
     if isinstance(problem.model, LinearModel):
         from armin.solve.search.linear import best_linear, path_linear, search_linear
 
-        _announce("linear models", "linear_nodes")
+        _announce("linear models", "nodes.dive")
         return _Engine(search_linear, path_linear, best_linear)
     if isinstance(problem.model, ReluNetwork):
         from armin.solve.search.relu import search_relu, search_relu_best, search_relu_path
 
-        _announce("networks", "relu_kernels")
+        _announce("networks", "loop.run")
         return _Engine(search_relu, search_relu_path, search_relu_best)
     if isinstance(problem.model, TreeEnsemble):
         from armin.solve.search.trees import best_trees, path_trees, search_trees
 
-        _announce("trees", "trees_nodes")
+        _announce("trees", "nodes.explore")
         return _Engine(search_trees, path_trees, best_trees)
     from armin.solve.search.blackbox import search_black_box, search_black_box_best, search_black_box_path
 
     return _Engine(search_black_box, search_black_box_path, search_black_box_best)
 
 
-def _announce(what: str, module: str) -> None:
+def _announce(what: str, kernel: str) -> None:
     """Say once that compiling takes a while, unless there is compiled code on disk."""
     if what in _announced:
         return
     _announced.add(what)
     folder = os.environ.get("NUMBA_CACHE_DIR")
-    places = [Path(folder)] if folder else [Path(__file__).parent / "__pycache__", Path.home() / ".cache" / "numba"]
-    if not any(next(place.rglob(f"{module}.*.nbi"), None) for place in places if place.is_dir()):
+    places = [Path(folder)] if folder else [Path(__file__).parent, Path.home() / ".cache" / "numba"]
+    if not any(next(place.rglob(f"{kernel}-*.nbi"), None) for place in places if place.is_dir()):
         logging.getLogger("armin").warning(
             "ARMIN compiles its search for %s now, once on this machine: this takes up to a minute.", what
         )

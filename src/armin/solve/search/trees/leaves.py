@@ -16,7 +16,7 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import SolverError
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Problem
-from armin.solve.search.trees_cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
+from armin.solve.search.trees.cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
 from armin.solve.search.words import Words, kernel, lowest_bit, sort_by
 
 __all__ = ["Leaves", "Reduced", "Slots", "assign_bits", "find_leaves", "make_slots", "reduce_problem"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.solve.search.compiled import inner
-from armin.solve.search.relu_bounds import (
+from armin.solve.search.relu.bounds import (
     bound_cost,
     bound_largest,
     bound_sum,
@@ -15,8 +15,8 @@ from armin.solve.search.relu_bounds import (
     relax_one,
     sum_top,
 )
-from armin.solve.search.relu_data import BEST, LOOSE, Crowd, Deep, Floats, Leaf, Moves, Node, Stairs, Work
-from armin.solve.search.relu_deep import bound_layers, carry_back, loosen_deep
+from armin.solve.search.relu.data import BEST, LOOSE, Crowd, Deep, Floats, Leaf, Moves, Node, Stairs, Work
+from armin.solve.search.relu.deep import bound_layers, carry_back, loosen_deep
 
 __all__ = ["bound_deep", "bound_one"]
 

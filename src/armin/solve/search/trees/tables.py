@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import Above, TreeEnsemble
-from armin.solve.search.trees_cells import Common
-from armin.solve.search.trees_leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
+from armin.solve.search.trees.cells import Common
+from armin.solve.search.trees.leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
 from armin.solve.search.words import Words, kernel, lowest_bit, sets_as_words
 
 __all__ = ["ExactTables", "TreeSearch", "TreeTables", "build_tables"]

@@ -16,8 +16,8 @@ import numpy as np
 from armin.errors import ParameterError
 from armin.problem import PathPoint, Problem, Solution, Status
 from armin.solve.search.blackbox import search_black_box, search_black_box_best, search_black_box_path
-from armin.solve.search.relu_drive import Callback, drive, network_of
-from armin.solve.search.relu_goals import BETTER, BestGoal, OneGoal, PathGoal
+from armin.solve.search.goals import BETTER, BestGoal, OneGoal, PathGoal
+from armin.solve.search.relu.engine import Callback, drive, network_of
 
 __all__ = ["search_relu", "search_relu_best", "search_relu_path"]
 

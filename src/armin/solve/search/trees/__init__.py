@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from armin.problem import PathPoint, Problem, Solution, Status
-from armin.solve.search.trees_run import Stages, new_stages
+from armin.solve.search.trees.engine import Stages, new_stages
 from armin.solve.search.words import end_of_path
 
 __all__ = ["best_trees", "path_trees", "search_trees"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from armin.solve.search.trees_bound import CAP, CHANGES, CONTEXT, GROUPS, HEAD, TOP, TOTAL, UNIONS, and_kept, needed
-from armin.solve.search.trees_tables import COMMON, IS_MAX, KEEP_AT, LIMIT, LOCAL, OWN, OWN_WORD, SHARED
+from armin.solve.search.trees.bound import CAP, CHANGES, CONTEXT, GROUPS, HEAD, TOP, TOTAL, UNIONS, and_kept, needed
+from armin.solve.search.trees.tables import COMMON, IS_MAX, KEEP_AT, LIMIT, LOCAL, OWN, OWN_WORD, SHARED
 from armin.solve.search.words import copy_into, kernel, lowest_bit, sort_by
 
 __all__ = ["enter", "pick_options"]

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
-from armin.solve.search.relu_data import Bools, Floats, Stairs
+from armin.solve.search.relu.data import Bools, Floats, Stairs
 
 __all__ = ["BestGoal", "Goal", "OneGoal", "PathGoal", "Point"]
 

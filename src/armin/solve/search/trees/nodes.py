@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from armin.solve.search.trees_bound import (
+from armin.solve.search.trees.bound import (
     CAP,
     CHANGES,
     CONTEXT,
@@ -28,8 +28,8 @@ from armin.solve.search.trees_bound import (
     last_below,
     needed,
 )
-from armin.solve.search.trees_context import enter, pick_options
-from armin.solve.search.trees_tables import COMMON, IS_MAX, KEEP_AT, LIMIT, LOCAL
+from armin.solve.search.trees.context import enter, pick_options
+from armin.solve.search.trees.tables import COMMON, IS_MAX, KEEP_AT, LIMIT, LOCAL
 from armin.solve.search.words import copy_into, is_banned, kernel
 
 __all__ = ["explore"]

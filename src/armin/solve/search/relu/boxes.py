@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.solve.search.compiled import inner, inner_fast
-from armin.solve.search.relu_data import FREE, HIGH, KEPT, LOW, MUST, STATE, Floats, Moves, Node
+from armin.solve.search.relu.data import FREE, HIGH, KEPT, LOW, MUST, STATE, Floats, Moves, Node
 
 __all__ = ["box", "shrink"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from armin.solve.search.compiled import inner, inner_fast
-from armin.solve.search.relu_bounds import sum_top
-from armin.solve.search.relu_data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Work
+from armin.solve.search.relu.bounds import sum_top
+from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Work
 
 __all__ = ["bound_layers", "carry_back", "carry_forward", "loosen_deep"]
 

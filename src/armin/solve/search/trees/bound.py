@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.solve.search.trees_tables import COMMON, KEEP_AT, OWN, OWN_WORD, SHARED
+from armin.solve.search.trees.tables import COMMON, KEEP_AT, OWN, OWN_WORD, SHARED
 from armin.solve.search.words import Words, copy_into, kernel, lowest_bit
 
 __all__ = ["TreeState", "and_both", "and_kept", "and_range", "enough", "free_rest", "last_below", "needed"]

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
 from armin.solve.search.blackbox import search_black_box
-from armin.solve.search.linear_run import LinearRun, new_run
+from armin.solve.search.linear.engine import LinearRun, new_run
 
 __all__ = ["best_linear", "path_linear", "search_linear"]
 

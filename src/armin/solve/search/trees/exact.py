@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from armin.solve.search.trees_bound import UNIONS
+from armin.solve.search.trees.bound import UNIONS
 from armin.solve.search.words import kernel, lowest_bit
 
 __all__ = ["weigh"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.solve.search.compiled import inner, inner_fast
-from armin.solve.search.relu_data import (
+from armin.solve.search.relu.data import (
     BLOCK,
     FREE,
     HIGH,
@@ -23,7 +23,7 @@ from armin.solve.search.relu_data import (
     Words,
     Work,
 )
-from armin.solve.search.relu_deep import carry_forward
+from armin.solve.search.relu.deep import carry_forward
 
 __all__ = ["list_choices", "number_of_choices", "price_of", "step_above"]
 

@@ -11,8 +11,8 @@ from armin.arrays import FloatArray
 from armin.errors import SolverError
 from armin.models.kinds import LinearModel
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem, Solution, Status
-from armin.solve.search.linear_contexts import Context, Rows, accepting_rows, contexts
-from armin.solve.search.linear_nodes import (
+from armin.solve.search.linear.contexts import Context, Rows, accepting_rows, contexts
+from armin.solve.search.linear.nodes import (
     BOUND,
     CAP,
     DEPTH,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from armin.solve.search.compiled import inner
-from armin.solve.search.relu_data import FREE, HIGH, KEPT, LOW, MUST, STATE, Pool
+from armin.solve.search.relu.data import FREE, HIGH, KEPT, LOW, MUST, STATE, Pool
 
 __all__ = ["pop", "push", "release", "split"]
 

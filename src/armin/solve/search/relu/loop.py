@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from armin.solve.search.compiled import entry, inner
-from armin.solve.search.relu_boxes import box, shrink
-from armin.solve.search.relu_data import (
+from armin.solve.search.relu.boxes import box, shrink
+from armin.solve.search.relu.data import (
     CHEAPEST,
     FREE,
     HIGH,
@@ -24,9 +24,9 @@ from armin.solve.search.relu_data import (
     Words,
     Work,
 )
-from armin.solve.search.relu_leaves import list_choices, number_of_choices, price_of, step_above
-from armin.solve.search.relu_nodes import bound_deep, bound_one
-from armin.solve.search.relu_pool import pop, push, release, split
+from armin.solve.search.relu.leaves import list_choices, number_of_choices, price_of, step_above
+from armin.solve.search.relu.nodes import bound_deep, bound_one
+from armin.solve.search.relu.pool import pop, push, release, split
 
 __all__ = ["BETTER_FOUND", "DONE", "FULL", "PAUSED", "run"]
 

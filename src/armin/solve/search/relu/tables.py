@@ -10,7 +10,7 @@ import numpy as np
 from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import ReluNetwork
 from armin.problem import Options, Problem
-from armin.solve.search.relu_data import (
+from armin.solve.search.relu.data import (
     BLOCK,
     FREE,
     HIGH,

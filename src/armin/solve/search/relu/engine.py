@@ -12,7 +12,8 @@ import numpy as np
 from armin.errors import SolverError
 from armin.models.kinds import ReluNetwork
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem, Solution, Status
-from armin.solve.search.relu_data import (
+from armin.solve.search.goals import BETTER, Goal
+from armin.solve.search.relu.data import (
     Ints,
     Leaf,
     Pool,
@@ -24,9 +25,8 @@ from armin.solve.search.relu_data import (
     new_pool,
     new_work,
 )
-from armin.solve.search.relu_goals import BETTER, Goal
-from armin.solve.search.relu_kernels import BETTER_FOUND, DONE, FULL, run
-from armin.solve.search.relu_tables import Case, Plan, cases_of, first_node, plan_of, tables_of
+from armin.solve.search.relu.loop import BETTER_FOUND, DONE, FULL, run
+from armin.solve.search.relu.tables import Case, Plan, cases_of, first_node, plan_of, tables_of
 
 __all__ = ["Callback", "Drive", "drive", "network_of"]
 

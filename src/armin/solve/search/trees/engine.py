@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
-from armin.solve.search.trees_bound import (
+from armin.solve.search.trees.bound import (
     CAP,
     FRONT,
     GROUPS,
@@ -24,10 +24,10 @@ from armin.solve.search.trees_bound import (
     TreeState,
     free_rest,
 )
-from armin.solve.search.trees_exact import weigh
-from armin.solve.search.trees_leaves import Reduced, reduce_problem
-from armin.solve.search.trees_nodes import explore
-from armin.solve.search.trees_tables import COMMON, LIMIT, LOCAL, OWN_WORD, TreeSearch, build_tables
+from armin.solve.search.trees.exact import weigh
+from armin.solve.search.trees.leaves import Reduced, reduce_problem
+from armin.solve.search.trees.nodes import explore
+from armin.solve.search.trees.tables import COMMON, LIMIT, LOCAL, OWN_WORD, TreeSearch, build_tables
 from armin.solve.search.words import sets_as_words
 
 __all__ = ["Run", "Stages", "new_stages"]

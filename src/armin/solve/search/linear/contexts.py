@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import LinearModel
 from armin.problem import Problem
-from armin.solve.search.linear_nodes import efficient, spread
+from armin.solve.search.linear.nodes import efficient, spread
 
 __all__ = ["Context", "Rows", "accepting_rows", "contexts"]
 
