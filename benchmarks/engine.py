@@ -24,8 +24,7 @@ import numpy as np
 
 from armin import Problem, Solution, solve
 from armin.errors import SolverError
-from armin.solve.best import solve_best
-from armin.solve.path import solve_path
+from armin.solve import solve_best, solve_path
 from armin.solve.subsample import solve_by_subsampling
 from benchmarks.cells import Cell, have_data, make_cell
 from benchmarks.dice import dice_costs

@@ -1,18 +1,17 @@
-"""One search over a linear model: its contexts, their state, the incumbent, and the budgets it goes through."""
+"""The engine for linear models: its contexts, their state, and the budgets that it goes through."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 
 from armin.arrays import FloatArray
-from armin.errors import SolverError
 from armin.models.kinds import LinearModel
-from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem, Solution, Status
-from armin.solve.search.linear.contexts import Context, Rows, accepting_rows, contexts
-from armin.solve.search.linear.nodes import (
+from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
+from armin.solve.search.goals import Goal, Several, consider
+from armin.solve.search.linear.contexts import contexts, fold
+from armin.solve.search.linear.data import (
     BOUND,
     CAP,
     DEPTH,
@@ -20,16 +19,16 @@ from armin.solve.search.linear.nodes import (
     LEAST,
     NEED,
     NODES,
+    PLAIN,
     SURE,
-    Work,
-    begin,
-    dive,
-    keep_choice,
-    least_cap,
+    Context,
+    Crowd,
+    new_work,
 )
-from armin.solve.search.words import Words, sets_as_words
+from armin.solve.search.linear.nodes import dive, keep_choice
+from armin.solve.search.linear.prices import begin, least_cap
 
-__all__ = ["LinearRun", "new_run"]
+__all__ = ["LinearEngine", "start_linear"]
 
 _NODES = 100_000  # between two looks at the clock
 
@@ -37,26 +36,26 @@ _NODES = 100_000  # between two looks at the clock
 class _Searcher:
     """The search of one context."""
 
-    def __init__(self, problem: Problem, context: Context, rows: Rows) -> None:
-        self.problem, self.context, self.way = problem, context, rows.way
-        self.weights = np.ascontiguousarray(problem.weights, dtype=np.float64)
-        self.total = float(problem.weights.sum())
-        self.scalar = rows.offset.size == 1
-        self.work = _new_work(problem, context, self.total)
+    def __init__(self, problem: Problem, context: Context, crowd: Crowd) -> None:
+        self.problem, self.context, self.crowd = problem, context, crowd
+        self.scalar = crowd.way.size == 1
+        self.work = new_work(context, len(problem.options), problem.limit, problem.aggregate == "max")
         self.rising = self.reached = np.zeros(0)
         if self.scalar:
             rank = np.argsort(-context.score[:, 0], kind="stable")
-            self.rising, self.reached = -context.score[rank, 0], np.cumsum(self.weights[rank])
+            self.rising, self.reached = -context.score[rank, 0], np.cumsum(crowd.weight[rank])
 
-    def demand(self, required: float) -> None:
-        """Search for choices that this weight accepts."""
-        need = required - WEIGHT_TOLERANCE * self.total
-        number = self.work.number
-        number[NEED] = need - 1e-12 * self.total
+    def demand(self, require: float, single: bool) -> None:
+        """Search for choices that this weight accepts; ``single`` if the cheapest of them is all that is wanted."""
+        number, total = self.work.number, self.crowd.total
+        number[NEED] = require - 1e-12 * total
         number[LEAST], number[SURE] = -np.inf, np.inf
         self.work.counter[DEPTH] = -1
+        self.work.counter[PLAIN] = single and not self.problem.rules and not self.problem.forbidden
         if self.scalar:
-            number[LEAST], number[SURE] = _order_statistic(self.rising, self.reached, need, self.total)
+            # the requirement is lowered by twice the tolerance; one of the two is granted to every choice
+            sure = require + (WEIGHT_TOLERANCE + 1e-12) * total
+            number[LEAST], number[SURE] = _order_statistic(self.rising, self.reached, number[NEED], sure)
             number[LEAST] -= self.context.doubt
             number[SURE] += self.context.doubt
 
@@ -91,80 +90,49 @@ class _Searcher:
         return tuple(out)
 
 
-def _order_statistic(rising: FloatArray, reached: FloatArray, need: float, total: float) -> tuple[float, float]:
-    """The total gain from which a choice may be valid, and from which it is but for rounding."""
-    least = int(np.searchsorted(reached, need - 1e-12 * total))
-    sure = int(np.searchsorted(reached, need + 1e-12 * total))
-    n = rising.size
-    return float(rising[min(least, n - 1)]), float(rising[sure]) if sure < n else np.inf
+def _order_statistic(rising: FloatArray, reached: FloatArray, may: float, sure: float) -> tuple[float, float]:
+    """The total gain from which candidates of weight ``may`` are accepted, and from which those of ``sure`` are."""
+    least, enough, n = int(reached.searchsorted(may)), int(reached.searchsorted(sure)), rising.size
+    return float(rising[min(least, n - 1)]), float(rising[enough]) if enough < n else np.inf
 
 
-def _new_work(problem: Problem, context: Context, total: float) -> Work:
-    blocks, n_rows, limit = context.features.size, context.gain.shape[1], problem.limit
-    depth, width = limit + 2, max(1, (len(problem.options) + 63) // 64)
-    plain = not problem.rules and not problem.forbidden
-    shape = [-1, 0, -1, int(context.forced.sum()), limit, problem.aggregate == "max", plain]
-    return Work(
-        counter=np.array(shape, dtype=np.int64),
-        number=np.array([np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, total]),
-        rank=np.zeros(blocks, dtype=np.int64),
-        worth=np.zeros(blocks),
-        size=np.zeros(blocks, dtype=np.int64),
-        sorted=np.zeros(context.cost.size, dtype=np.int64),
-        worths=np.zeros((blocks + 1, limit + 1)),
-        gains=np.zeros((blocks + 1, limit + 1, n_rows)),
-        block=np.zeros(depth, dtype=np.int64),
-        entry=np.zeros(depth, dtype=np.int64),
-        spent=np.zeros(depth),
-        lifted=np.zeros((depth, n_rows)),
-        changed=np.zeros((depth, width), dtype=np.uint64),
-        best=np.zeros(depth, dtype=np.int64),
-    )
+class LinearEngine:
+    """All contexts of a problem, searched for one required weight after another.
 
+    Attributes
+    ----------
+    bound : no choice that the goal wants costs less
+    """
 
-class LinearRun:
-    """All contexts of a problem, to be solved for one required weight after another."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        searchers: list[_Searcher],
-        start: float,
-        time_limit: float | None,
-        callback: Callable[[Solution], bool | None] | None,
-    ) -> None:
-        self.problem, self.searchers = problem, searchers
-        self.start, self.time_limit, self.callback = start, time_limit, callback
+    def __init__(self, problem: Problem, searchers: list[_Searcher]) -> None:
+        self.problem, self.searchers, self.bound = problem, searchers, 0.0
         costs = np.concatenate([np.zeros(1), *(o.costs for o in problem.options)])
         self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
         self.cheapest = float(costs.min(where=costs > 0, initial=1.0))
-        self.sets = problem.forbidden_sets
-        self.banned: Words = sets_as_words(self.sets, len(problem.options))
-        self.required, self.bound = 0.0, 0.0
-        self.choice: Choice | None = None
-        self.cost = np.inf
 
-    def ban(self, choice: Choice) -> None:
-        """Rule out the set of features that ``choice`` changes."""
-        self.sets = self.sets | {frozenset(d for d, j in enumerate(choice) if j)}
-        self.banned = sets_as_words(self.sets, len(self.problem.options))
+    @property
+    def nodes(self) -> int:
+        return sum(int(s.work.counter[NODES]) for s in self.searchers)
 
-    def solve(self, required: float, floor: float) -> Solution:
-        """The cheapest choice that ``required`` weight accepts, where none is known to cost less than ``floor``."""
-        self.required, self.bound, self.choice, self.cost = required, floor, None, np.inf
-        try:
-            return self._answer(self._search())
-        except KeyboardInterrupt:
-            return self._answer(False)
+    def search(self, goal: Goal) -> Iterator[None]:
+        """Answer the steps of the goal's stairs, the lowest first: what it costs bounds all that follow."""
+        kept = False  # whether the goal has heard of changing nothing
+        while True:
+            stairs = goal.stairs()
+            step = int(stairs.cost.searchsorted(self.bound, side="right"))
+            if step == stairs.cost.size:
+                return
+            require = float(stairs.require[step])
+            for searcher in self.searchers:
+                searcher.demand(require, single=not isinstance(goal, Several) or goal.one_by_one)
+            if not kept and any(s.keep_may_do for s in self.searchers):
+                kept = True
+                if consider(self.problem, goal, self.problem.keep):
+                    continue
+            yield from self._answer(goal, require)
 
-    def _search(self) -> bool:
-        """Let the budget grow until all is proved; false if something stopped it."""
-        for searcher in self.searchers:
-            searcher.demand(self.required)
-        if frozenset() not in self.sets and any(s.keep_may_do for s in self.searchers):
-            self._offer(self.problem.keep)
-            if self.choice is not None:
-                return True
+    def _answer(self, goal: Goal, require: float) -> Iterator[None]:
+        """Let the budget grow until the cheapest choice of this weight is proved, or that there is none."""
         low = max(self.cheapest, self.bound)
         cap = low
         if self.bound == 0.0:  # else the bound is a good start
@@ -174,71 +142,47 @@ class LinearRun:
         while True:
             cap = 1.1 * cap if cap < self.dearest else np.inf
             for searcher in self.searchers:
-                if not self._stage(searcher, min(cap, self.cost)):
-                    return False
-            if self.choice is not None or cap > self.dearest:
-                return True
+                yield from self._stage(searcher, goal, require, cap)
+            known = _known(goal, require)
+            if known <= cap or cap > self.dearest:
+                self.bound = known
+                return
             self.bound = max(self.bound, cap)
             cap *= 1.2
 
-    def _stage(self, searcher: _Searcher, cap: float) -> bool:
-        """Search one context below a budget; false if something stopped it."""
-        searcher.begin(cap)
-        work = searcher.work
+    def _stage(self, searcher: _Searcher, goal: Goal, require: float, cap: float) -> Iterator[None]:
+        """Search one context below a budget."""
+        work, bans = searcher.work, goal.bans()
+        searcher.begin(min(cap, _known(goal, require)))
         while not searcher.finished:
-            check = dive(searcher.context, work, searcher.way, searcher.weights, self.banned, _NODES)
-            if work.counter[FOUND] >= 0:  # surely valid
-                self.choice = searcher.choice()
-                self.cost = self.problem.cost(self.choice)
+            check = dive(searcher.context, searcher.crowd, work, bans, _NODES)
+            better = work.counter[FOUND] >= 0 and consider(self.problem, goal, searcher.choice())
             if check:
-                keep_choice(work, searcher.context.start, int(work.counter[DEPTH]))
-                self._offer(searcher.choice())
-                work.number[CAP] = min(cap, self.cost)
+                keep_choice(searcher.context, work)
+                better = consider(self.problem, goal, searcher.choice()) or better
             work.counter[FOUND] = -1
-            if not self._watch() and not searcher.finished:
-                return False
-        return True
-
-    def _offer(self, choice: Choice) -> None:
-        """Take the choice if it is cheaper and valid."""
-        cost = self.problem.cost(choice)
-        if cost < self.cost and self.problem.allows(choice):
-            weight = self.problem.weight_accepted(choice)
-            if weight >= self.required - WEIGHT_TOLERANCE * float(self.problem.weights.sum()):
-                self.choice, self.cost = choice, cost
-
-    def _watch(self) -> bool:
-        if self.time_limit is not None and time.perf_counter() - self.start > self.time_limit:
-            return False
-        return self.callback is None or self.callback(self._answer(False)) is not False
-
-    def _answer(self, closed: bool) -> Solution:
-        seconds, nodes = time.perf_counter() - self.start, sum(int(s.work.counter[NODES]) for s in self.searchers)
-        if self.choice is None:
-            status, bound = (Status.INFEASIBLE, np.inf) if closed else (Status.UNKNOWN, self.bound)
-            return Solution(status, None, None, bound, seconds, "search", nodes)
-        status = Status.OPTIMAL if closed else Status.FEASIBLE
-        bound = self.cost if closed else min(self.bound, self.cost)
-        return Solution(status, self.choice, self.cost, bound, seconds, "search", nodes)
+            if better:
+                bans = goal.bans()
+                work.number[CAP] = min(cap, _known(goal, require))
+            if not searcher.finished:
+                yield
 
 
-def new_run(
-    problem: Problem,
-    time_limit: float | None,
-    callback: Callable[[Solution], bool | None] | None,
-    apart: bool = False,
-) -> LinearRun | None:
+def _known(goal: Goal, require: float) -> float:
+    """What a choice of this weight must cost less than."""
+    stairs = goal.stairs()
+    return float(stairs.cost[stairs.require.searchsorted(require, side="right") - 1])
+
+
+def start_linear(problem: Problem, model: LinearModel, apart: bool) -> LinearEngine | None:
     """A search that has not begun; None where some input is not a number.
 
-    With ``apart``, for problems from which sets of features will be ruled out.
+    With ``apart``, changes that gain nothing are told apart from "keep".
     """
-    start = time.perf_counter()
-    model = problem.model
-    if not isinstance(model, LinearModel):
-        raise SolverError(f"The linear search needs a LinearModel. Got {type(model).__name__}; use solve().")
-    rows = accepting_rows(model)
+    rows = fold(model)
     found = contexts(problem, model, rows, apart or bool(problem.forbidden_sets))
     if found is None:
         return None
-    searchers = [_Searcher(problem, context, rows) for context in found]
-    return LinearRun(problem, searchers, start, time_limit, callback)
+    weights = np.ascontiguousarray(problem.weights, dtype=np.float64)
+    crowd = Crowd(rows.way.astype(np.int64), weights, float(weights.sum()))
+    return LinearEngine(problem, [_Searcher(problem, context, crowd) for context in found])

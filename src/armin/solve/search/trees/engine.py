@@ -1,54 +1,54 @@
-"""One search over a tree ensemble: the tables, the state, what was found, and the budgets it goes through."""
+"""The engine for tree ensembles: the tables, the state, and the budgets that it goes through."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
-from armin.solve.search.trees.bound import (
+from armin.models.kinds import TreeEnsemble
+from armin.problem import Choice, Problem
+from armin.solve.search.goals import Frontier, Goal, wanted
+from armin.solve.search.trees.bound import free_rest
+from armin.solve.search.trees.data import (
     CAP,
-    FRONT,
-    GROUPS,
+    CHANGED,
+    COST,
+    COUNT,
+    ENTRY,
     HEAD,
     LEVELS,
-    NEED,
     NODES,
+    PROVED,
     STAGE,
     TOP,
-    TOTAL,
     UNIONS,
-    TreeState,
-    free_rest,
+    State,
 )
 from armin.solve.search.trees.exact import weigh
 from armin.solve.search.trees.leaves import Reduced, reduce_problem
 from armin.solve.search.trees.nodes import explore
-from armin.solve.search.trees.tables import COMMON, LIMIT, LOCAL, OWN_WORD, TreeSearch, build_tables
-from armin.solve.search.words import sets_as_words
+from armin.solve.search.trees.tables import TreeSearch, build_tables
 
-__all__ = ["Run", "Stages", "new_stages"]
+__all__ = ["TreeEngine", "start_trees"]
 
 _STEP = 1.5  # from one budget to the next
 _LARGE = 5000  # leaves from which tables are made anew for each budget
 _FEW_NODES, _MANY_NODES = 2000, 20_000  # between two looks at the clock
 
 
-@dataclass
-class Run:
-    """One search: the tables, the state, and the best choice so far."""
+@dataclass(eq=False)
+class _Run:
+    """The tables for a budget, and the state of the search through them."""
 
     problem: Problem
     search: TreeSearch
-    state: TreeState
+    state: State
     node: NDArray[np.int32]
-    choice: Choice | None = None
-    cost: float = np.inf
-    found: list[tuple[float, float, Choice]] | None = None
-    """Cost, accepted weight and choice along the frontier, where all of it is asked for."""
+    whole: bool
+    """Whether weights are whole numbers, whose sum does not depend on their order."""
 
     @property
     def finished(self) -> bool:
@@ -64,67 +64,27 @@ class Run:
         """Start at the root, for choices that cost less than ``cap``; those below ``proved`` are all known."""
         state = self.state
         state.number[CAP] = state.number[STAGE] = cap
+        state.number[PROVED] = proved
         state.counter[TOP] = 1
         state.stack[0] = 0
-        for cost, weight, _ in self.found or []:
-            if cost <= proved:  # what is still to be found costs more, and must be worth more
-                state.number[NEED] = max(state.number[NEED], weight + WEIGHT_TOLERANCE * state.number[TOTAL])
         free_rest(self.search.tables, cap, state.rest)
 
-    def again(self, other: Run) -> Run:
-        """``other`` with the incumbent and the count of this one."""
-        other.choice, other.cost, other.found = self.choice, self.cost, self.found
-        other.state.counter[NODES] = self.state.counter[NODES]
-        if self.found:
-            other.set_front(self.found)
-        return other
-
-    def advance(self, nodes: int) -> None:
-        """Visit some nodes and keep what they find."""
-        tables, end = self.search.tables, self.nodes + nodes
+    def advance(self, goal: Goal, nodes: int) -> None:
+        """Visit some nodes and offer what they find."""
+        tables, state, end = self.search.tables, self.state, self.nodes + nodes
+        stairs, bans = goal.stairs(), goal.bans()
         while not self.finished and self.nodes < end:
-            if not explore(tables, self.state, self.node, end - self.nodes):
+            if not explore(tables, state, stairs, bans, self.node, end - self.nodes):
                 return
             choice = self.read()
-            if self.problem.allows(choice):
-                self.offer(choice, self.problem.cost(choice))
-
-    def offer(self, choice: Choice, cost: float) -> None:
-        """Take the single choice in ``state.work`` if the model accepts it for enough weight."""
-        tables, state = self.search.tables, self.state
-        groups, own_word = int(state.counter[GROUPS]), int(tables.shape[OWN_WORD])
-        found = weigh(self.search.exact, tables.part, state.weight, state.mask, state.work, groups, own_word)
-        if self.found is not None:
-            self.note(choice, cost, found)
-        elif cost < self.cost and found >= state.number[NEED] and self.problem.enough(self.weight_of(choice, found)):
-            self.choice, self.cost = choice, cost
-            state.number[CAP] = min(cost, state.number[CAP])
-
-    def note(self, choice: Choice, cost: float, weight: float) -> None:
-        """Add a choice to the frontier of costs and weights, and drop those that it beats."""
-        state, found = self.state, self.found or []
-        if weight < state.number[NEED] or any(c <= cost and w >= weight for c, w, _ in found):
-            return
-        found = sorted([(c, w, x) for c, w, x in found if c < cost or w > weight] + [(cost, weight, choice)])
-        self.found = found
-        self.set_front(found)
-        if weight >= (1 - WEIGHT_TOLERANCE) * state.number[TOTAL]:
-            self.cost = min(self.cost, cost)
-            state.number[CAP] = min(cost, state.number[CAP])
-
-    def set_front(self, found: list[tuple[float, float, Choice]]) -> None:
-        """Tell the kernels what was found."""
-        if len(found) > self.state.front.shape[1]:
-            self.state = self.state._replace(front=np.zeros((2, 2 * len(found))))
-        self.state.counter[FRONT] = len(found)
-        self.state.front[0, : len(found)] = [c for c, _, _ in found]
-        self.state.front[1, : len(found)] = [w for _, w, _ in found]
-
-    def weight_of(self, choice: Choice, found: float) -> float:
-        """The accepted weight, added up as the problem does where the order of a sum might matter."""
-        if abs(found - self.state.number[NEED]) > 1e-11 * self.state.number[TOTAL]:
-            return found
-        return self.problem.weight_accepted(choice)
+            cost, weight = self.problem.cost(choice), float(weigh(self.search.exact, tables, state))
+            if not wanted(stairs, cost, weight) or not self.problem.allows(choice):
+                continue
+            if not self.whole:  # added up as the problem does
+                weight = self.problem.weight_accepted(choice)
+            if goal.offer(choice, cost, weight):
+                stairs, bans = goal.stairs(), goal.bans()
+                state.number[CAP] = min(state.number[CAP], goal.worst)
 
     def read(self) -> Choice:
         """The choice of the single node in ``self.node``."""
@@ -134,104 +94,104 @@ class Run:
         for f, feature in enumerate(search.local_feature):
             if feature >= 0:
                 choice[feature] = int(search.local_option[f][node[HEAD + f]])
-        for k in range(int(node[2])):
-            d, side, low = (int(i) for i in node[HEAD + n_local + 4 * k :][:3])
-            choice[search.common_feature[d]] = int(search.option[search.tables.sides[d, side, 2] + low])
+        for k in range(int(node[CHANGED])):
+            d, side, low = (int(i) for i in node[HEAD + n_local + ENTRY * k :][:3])
+            choice[search.common_feature[d]] = int(search.option[search.tables.sides[d, side, COST] + low])
         return tuple(choice)
 
 
-def _new_state(problem: Problem, search: TreeSearch) -> TreeState:
-    tables = search.tables
-    n_common, n_local, limit = (int(tables.shape[i]) for i in (COMMON, LOCAL, LIMIT))
-    width = HEAD + n_local + 4 * min(limit, n_common)
-    depth = int(tables.local_part[:, 0].sum()) + (n_common + 2) * (limit + 2) + 20 * limit + 64
+def _new_state(problem: Problem, search: TreeSearch) -> State:
+    tables, shape = search.tables, search.tables.shape
+    width = HEAD + shape.local + ENTRY * min(shape.limit, shape.common)
+    depth = int(tables.local_part[:, COUNT].sum()) + (shape.common + 2) * (shape.limit + 2) + 20 * shape.limit + 64
     words, n = tables.masks.shape[1], tables.weight.size
-    total = float(problem.weights.sum())
-    return TreeState(
+    return State(
         stack=np.zeros((depth, width), dtype=np.int32),
-        counter=np.zeros(5, dtype=np.int64),
-        number=np.array([np.inf, problem.required - (WEIGHT_TOLERANCE + 1e-12) * total, total, 0.0, 0.0]),
+        counter=np.zeros(4, dtype=np.int64),
+        number=np.array([np.inf, 0.0, 0.0, 0.0]),
         weight=np.zeros(n),
-        mask=np.zeros((UNIONS + n, words - int(tables.shape[OWN_WORD])), dtype=np.uint64),
+        mask=np.zeros((UNIONS + n, words - shape.own_word), dtype=np.uint64),
         work=np.zeros(words, dtype=np.uint64),
         sums=np.zeros(tables.rows.shape[1], dtype=np.int64),
         slot=np.full(1 << (2 * n).bit_length(), -1, dtype=np.int32),
-        rest=np.full((LEVELS, n_common + 1, words), ~np.uint64(0)),
-        front=np.zeros((2, n + 1)),
-        changed=np.zeros(tables.banned.shape[1], dtype=np.uint64),
+        rest=np.full((LEVELS, shape.common + 1, words), ~np.uint64(0)),
+        changed=np.zeros(max(1, (len(problem.options) + 63) // 64), dtype=np.uint64),
+        key=np.zeros(n, dtype=np.int64),
+        first=np.zeros(n, dtype=np.int64),
+        rank=np.zeros(n, dtype=np.int64),
+        total=np.zeros(n),
+        score=np.zeros(n),
+        masks=np.zeros((n, words - shape.own_word), dtype=np.uint64),
     )
 
 
-def _new_run(reduced: Reduced, cap: float) -> Run:
+def _new_run(reduced: Reduced, cap: float, nodes: int = 0) -> _Run:
     search = build_tables(reduced, cap)
     state = _new_state(reduced.problem, search)
-    return Run(reduced.problem, search, state, np.zeros(state.stack.shape[1], dtype=np.int32))
+    state.counter[NODES] = nodes
+    whole = bool(np.all(reduced.problem.weights == np.floor(reduced.problem.weights)))
+    return _Run(reduced.problem, search, state, np.zeros(state.stack.shape[1], dtype=np.int32), whole)
 
 
-@dataclass
-class Stages:
-    """A search whose budget grows: a stage that ends without a choice proves that none costs less."""
+class TreeEngine:
+    """A search whose budget grows: a stage that ends without a choice proves that none costs less.
 
-    reduced: Reduced
-    run: Run
-    large: bool
-    cap: float
-    dearest: float
-    bound: float = 0.0
+    Attributes
+    ----------
+    bound : no choice that the goal wants costs less
+    """
 
-    def go(self, watch: Callable[[], bool]) -> bool:
-        """Let the budget grow until all is proved; false if ``watch`` stopped it."""
+    def __init__(self, reduced: Reduced, cap: float, dearest: float, large: bool) -> None:
+        self.reduced, self.cap, self.dearest, self.large, self.bound = reduced, cap, dearest, large, 0.0
+        self.run = _new_run(reduced, cap if large else np.inf)
+
+    @property
+    def nodes(self) -> int:
+        return self.run.nodes
+
+    def search(self, goal: Goal) -> Iterator[None]:
+        """Let the budget grow until all is proved."""
         step, before = _STEP, 0
+        if self.bound > 0.0:  # more is wanted: the tables may have been made for less
+            self.cap = max(self.cap, 1.1 * self.bound)
+            if self.large:
+                self.run = _new_run(self.reduced, self.cap, self.nodes)
         while True:
             run, start = self.run, self.run.nodes
-            run.begin(min(self.cap, run.cost), self.bound)
-            going = True
-            while going and not run.finished:
-                run.advance(_FEW_NODES if self.large else _MANY_NODES)
-                going = watch()
-            if run.finished and (run.cost <= self.cap or self.cap > self.dearest):
-                return True
-            if not going:
-                return False
+            run.begin(min(self.cap, goal.worst), self.bound)
+            while not run.finished:
+                run.advance(goal, _FEW_NODES if self.large else _MANY_NODES)
+                if not run.finished:
+                    yield
+            if goal.worst <= self.cap or self.cap > self.dearest:
+                self.bound = goal.worst
+                return
             now = run.nodes - start
             if before > _FEW_NODES // 2 and now < 1.25 * before:
                 step *= _STEP  # dearer budgets add little: hurry
             before = now
             self.bound, self.cap = self.cap, step * self.cap if self.cap < self.dearest else np.inf
+            yield
             if self.large:
-                self.renew()
+                self._renew(goal)
 
-    def renew(self) -> None:
+    def _renew(self, goal: Goal) -> None:
         """Tables for the present budget, after a short look at a larger one if nothing was found yet."""
-        run = self.run
-        if run.choice is None and run.found is None and run.nodes > _FEW_NODES:
+        if goal.best is None and not isinstance(goal, Frontier) and self.nodes > _FEW_NODES:
             far = _STEP**2 * self.cap
-            run = run.again(_new_run(self.reduced, far))
-            run.begin(far, self.bound)
-            run.advance(_FEW_NODES)
-        self.run = run.again(_new_run(self.reduced, min(self.cap, run.cost)))
-
-    def without(self, choice: Choice, cost: float) -> None:
-        """Rule out the set of features of the best choice, and be ready to look for the next one."""
-        problem = self.reduced.problem.without_set(choice)
-        self.reduced = replace(self.reduced, problem=problem)
-        self.bound, self.cap = cost, max(self.cap, 1.1 * cost)
-        self.run.choice, self.run.cost, self.run.problem = None, np.inf, problem
-        if self.large:
-            self.run = self.run.again(_new_run(self.reduced, self.cap))
-        else:
-            banned = sets_as_words(problem.forbidden_sets, len(problem.options))
-            search = self.run.search
-            self.run.search = replace(search, tables=search.tables._replace(banned=banned))
+            self.run = _new_run(self.reduced, far, self.nodes)
+            self.run.begin(far, self.bound)
+            self.run.advance(goal, _FEW_NODES)
+        self.run = _new_run(self.reduced, min(self.cap, goal.worst), self.nodes)
 
 
-def new_stages(problem: Problem, apart: bool = False) -> Stages:
-    """A search that has not begun; with ``apart``, for problems from which sets of features will be ruled out."""
-    reduced = reduce_problem(problem, apart)
+def start_trees(problem: Problem, model: TreeEnsemble, apart: bool) -> TreeEngine:
+    """A search that has not begun; with ``apart``, changes without effect are told apart from "keep"."""
+    reduced = reduce_problem(problem, model, apart)
     dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
     # a budget below which there is next to nothing to search
     costs = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
     costs = costs[costs > 0]
     cap = 1.01 * float(costs.min()) if costs.size else 1.0
-    large = int(np.count_nonzero(reduced.model.feature < 0)) > _LARGE
-    return Stages(reduced, _new_run(reduced, cap if large else np.inf), large, cap, dearest)
+    large = int(np.count_nonzero(model.feature < 0)) > _LARGE
+    return TreeEngine(reduced, cap, dearest, large)

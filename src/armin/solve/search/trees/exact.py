@@ -1,39 +1,40 @@
-"""A tree ensemble's own answer for a single choice, compiled: its order of summation, its precision."""
+"""A tree ensemble's own answer for a single choice, compiled: its order of summation, its precision.
+
+Bounds are in fixed point with a slack for rounding, so they let too much pass at a tie. Here the sum is made as the
+library makes it: leaf values in tree order, in 32 or 64 bits, the base first or last, then the divisor.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from armin.solve.search.trees.bound import UNIONS
-from armin.solve.search.words import kernel, lowest_bit
+from armin.solve.search.compiled import entry, inlined, inner
+from armin.solve.search.trees.data import GROUPS, UNIONS, Exact, State, Tables
+from armin.solve.search.words import lowest_bit
 
 __all__ = ["weigh"]
 
 
-@kernel
-def weigh(
-    exact: Any, part: Any, weight: Any, mask: Any, work: Any, groups: int, own_word: int
-) -> float:  # pragma: no cover - compiled
-    """The weight that accepts the single choice in ``work``."""
+@entry
+def weigh(exact: Exact, tables: Tables, state: State) -> float:  # pragma: no cover - compiled
+    """The weight that accepts the single choice in ``state.work``."""
     total = 0.0
-    for g in range(groups):
-        if _accepted(exact, part, mask[UNIONS + g], work, own_word):
-            total += weight[g]
+    for g in range(state.counter[GROUPS]):
+        if _accepted(exact, tables, state, UNIONS + g):
+            total += state.weight[g]
     return total
 
 
-@kernel
-def _accepted(exact: Any, part: Any, mask: Any, work: Any, own_word: int) -> Any:  # pragma: no cover - compiled
-    """The model's own answer for the single choice in ``work``, added in its order and precision."""
+@inner
+def _accepted(exact: Exact, tables: Tables, state: State, g: int) -> bool:  # pragma: no cover - compiled
+    """The model's own answer for group g."""
     out = np.zeros(exact.base.size)
     single = np.zeros(exact.base.size, np.float32)
     for c in range(out.size):
         if not exact.base_last:
             out[c], single[c] = exact.base[c], np.float32(exact.base[c])
     for t in range(exact.tree_at.size):
-        node = _leaf(exact, part, mask, work, own_word, t)
+        node = _leaf(exact, tables, state, g, t)
         for c in range(out.size):
             out[c] += exact.value[node, c]
             single[c] += np.float32(exact.value[node, c])
@@ -47,20 +48,20 @@ def _accepted(exact: Any, part: Any, mask: Any, work: Any, own_word: int) -> Any
         if exact.single:
             out[c] = single[c]
     if exact.accepted.size == 0:
-        return out[0] >= exact.cut
+        return bool(out[0] >= exact.cut)
     largest = 0
     for c in range(1, out.size):
         if out[c] > out[largest]:
             largest = c
-    return exact.accepted[largest]
+    return bool(exact.accepted[largest])
 
 
-@kernel
-def _leaf(exact: Any, part: Any, mask: Any, work: Any, own_word: int, t: int) -> Any:  # pragma: no cover - compiled
-    """The leaf that tree t reaches under the single choice in ``work``."""
-    w = part[exact.tree_at[t]]
+@inlined
+def _leaf(exact: Exact, tables: Tables, state: State, g: int, t: int) -> int:  # pragma: no cover - compiled
+    """The leaf that tree t reaches under the single choice in ``state.work``: the only bit that is left of it."""
+    w, own_word = tables.part[exact.tree_at[t]], tables.shape.own_word
     while True:
-        word = work[w] & mask[w - own_word] if w >= own_word else work[w]
+        word = state.work[w] & state.mask[g, w - own_word] if w >= own_word else state.work[w]
         if word != 0:
-            return exact.leaf[w, lowest_bit(word)]
+            return int(exact.leaf[w, lowest_bit(word)])
         w += 1
