@@ -130,9 +130,10 @@ class Cheapest:
     best: tuple[float, Choice] | None = None
     apart: bool = False
     _bans: Bans = field(init=False)
+    _stairs: Stairs = field(init=False)
 
     def __post_init__(self) -> None:
-        self._bans = _bans_of(self.problem)
+        self._bans, self._stairs = _bans_of(self.problem), _one_step(self.problem, self.worst)
 
     @property
     def required(self) -> float:
@@ -143,7 +144,7 @@ class Cheapest:
         return float("inf") if self.best is None else self.best[0]
 
     def stairs(self) -> Stairs:
-        return _one_step(self.problem, self.worst)
+        return self._stairs
 
     def bans(self) -> Bans:
         return self._bans
@@ -152,6 +153,7 @@ class Cheapest:
         better = cost < self.worst and self.problem.enough(weight)
         if better:
             self.best = (cost, choice)
+            self._stairs = _one_step(self.problem, cost)
         return better
 
     def settle(self) -> bool:
@@ -174,6 +176,21 @@ class Several:
     one_by_one: bool = False
     found: dict[frozenset[int], tuple[float, Choice]] = field(default_factory=dict)
     proved: int = 0
+    worst: float = float("inf")
+    _bans: Bans = field(init=False)
+    _stairs: Stairs = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._renew()
+
+    def _renew(self) -> None:
+        """Forget what is beaten, and say anew what would be better."""
+        ranked, last = self.ranked(), self.proved if self.one_by_one else self.count - 1
+        kept = {choice for _, choice in ranked}
+        self.found = {s: plan for s, plan in self.found.items() if plan[1] in kept}
+        self.worst = ranked[last][0] if last < len(ranked) else float("inf")
+        prices = {features: cost * (1.0 - BETTER) for features, (cost, _) in self.found.items()}
+        self._bans, self._stairs = _bans_of(self.problem, prices, self.cores), _one_step(self.problem, self.worst)
 
     @property
     def apart(self) -> bool:
@@ -192,20 +209,14 @@ class Several:
         return list(taken.values())
 
     @property
-    def worst(self) -> float:
-        ranked, last = self.ranked(), self.proved if self.one_by_one else self.count - 1
-        return ranked[last][0] if last < len(ranked) else float("inf")
-
-    @property
     def best(self) -> tuple[float, Choice] | None:
         return min(self.found.values(), default=None)
 
     def stairs(self) -> Stairs:
-        return _one_step(self.problem, self.worst)
+        return self._stairs
 
     def bans(self) -> Bans:
-        prices = {features: cost * (1.0 - BETTER) for features, (cost, _) in self.found.items()}
-        return _bans_of(self.problem, prices, self.cores)
+        return self._bans
 
     def offer(self, choice: Choice, cost: float, weight: float) -> bool:
         if not cost < self.worst or not self.problem.enough(weight):
@@ -218,14 +229,14 @@ class Several:
         if any(self.found[s][0] <= cost for s in rivals):
             return False
         self.found[features] = (cost, choice)
-        kept = {choice for _, choice in self.ranked()}
-        self.found = {s: plan for s, plan in self.found.items() if plan[1] in kept}
+        self._renew()
         return True
 
     def settle(self) -> bool:
         if not self.one_by_one or self.worst == float("inf"):
             return False
         self.proved += 1
+        self._renew()
         return self.proved < self.count
 
 
