@@ -26,7 +26,7 @@ def rows_of(decision: Decision) -> Rows:
 
     >>> from armin.models.kinds import Among
     >>> rows_of(Among((0,), 2)).coefficients.tolist(), rows_of(Among((0, 1), 2)).cut.tolist()
-    ([[1.0, -1.0]], [-1.0])
+    ([[1.0, -1.0]], [-1.0, -1.0])
     """
     none = np.zeros((1, decision.n_outputs))
     coefficients, cuts, ways = list[FloatArray](), list[FloatArray](), list[IntArray]()

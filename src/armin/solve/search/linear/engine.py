@@ -85,7 +85,7 @@ class _Searcher:
         """The choice that was found."""
         out = [0] * len(self.problem.options)
         for o in self.work.best[: int(self.work.counter[FOUND])].tolist():
-            b = int(np.searchsorted(self.context.start, o, side="right")) - 1
+            b = int(self.context.start.searchsorted(o, side="right")) - 1
             out[int(self.context.features[b])] = int(self.context.option[o])
         return tuple(out)
 
