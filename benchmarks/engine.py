@@ -24,9 +24,7 @@ import numpy as np
 
 from armin.errors import SolverError
 from armin.problem import Problem, Solution
-from armin.solve import solve
-from armin.solve.best import solve_best
-from armin.solve.path import solve_path
+from armin.solve import solve, solve_best, solve_path
 from armin.solve.subsample import solve_by_subsampling
 from benchmarks.cells import Cell, have_data, make_cell
 from benchmarks.dice import dice_costs

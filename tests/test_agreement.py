@@ -10,10 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armin.problem import Problem, Status
-from armin.solve import solve
-from armin.solve.best import solve_best
-from armin.solve.enumerate import enumerate_choices
-from armin.solve.path import solve_path
+from armin.solve import solve, solve_path
 
 from problems import problems, random_problem
 
@@ -57,10 +54,11 @@ def test_all_solvers_agree_thousands_of_times(problem):
 
 @settings(deadline=None, max_examples=60)
 @given(problem=problems(kinds=KINDS), seed=SEEDS)
-def test_forbidden_sets_of_features(problem, seed):
+def test_forbidden_sets_and_cores_of_features(problem, seed):
     rng = np.random.default_rng(seed)
     sets = {frozenset(np.flatnonzero(rng.random(len(problem.options)) < 0.5).tolist()) for _ in range(3)}
     check(replace(problem, forbidden_sets=frozenset(sets)))
+    check(replace(problem, forbidden_cores=frozenset(sets)))
 
 
 @settings(deadline=None, max_examples=60)
@@ -76,21 +74,6 @@ def test_the_path_is_the_optimum_at_every_requirement(problem):
         assert (best.cost is None) == (point is None)
         if point is not None:
             assert point.solution.cost == pytest.approx(best.cost)
-
-
-@settings(deadline=None, max_examples=60)
-@given(problem=problems(kinds=KINDS), count=st.integers(1, 5))
-def test_the_best_choices_with_different_features(problem, count):
-    found = solve_best(problem, count, "search")
-    cheapest: dict[frozenset[int], float] = {}
-    choices, costs = enumerate_choices(problem)
-    for row, cost in zip(choices.tolist(), costs, strict=True):
-        changed = frozenset(d for d, j in enumerate(row) if j)
-        if changed not in cheapest and problem.is_solved_by(tuple(row)):
-            cheapest[changed] = float(cost)
-    assert [s.cost for s in found] == pytest.approx(sorted(cheapest.values())[:count])
-    changed_sets = [frozenset(d for d, j in enumerate(s.choice) if j) for s in found]
-    assert len(set(changed_sets)) == len(changed_sets)
 
 
 @pytest.mark.parametrize("kind", KINDS)

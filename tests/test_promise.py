@@ -24,8 +24,7 @@ from armin.explainer.calibrate import run_trials
 from armin.explainer.judge import MisreadError, judge, judge_path
 from armin.problem import Status
 from armin.promise import LEVELS, Calibration, Pattern, Promise, Trials, choose_level
-from armin.solve import solve, stop_when, stopped
-from armin.solve.path import solve_path
+from armin.solve import solve, solve_path, stop_when, stopped
 
 FEW = np.array([0.5, 0.75, 0.9, 1.0])
 LOANS = make_loans()

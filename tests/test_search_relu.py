@@ -1,9 +1,7 @@
-"""The exact search over ReLU networks, and the one for any model: both must agree with brute force."""
+"""What is special to the search over ReLU networks; the rest is in the contract of all searches."""
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count, pairwise
 
@@ -13,16 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armin.arrays import FloatArray
-from armin.errors import ParameterError, SolverError
 from armin.models.kinds import Above, LinearModel, ReluNetwork
 from armin.problem import Options, Problem, Solution, Status
 from armin.solve.enumerate import solve_by_enumeration
-from armin.solve.path import PathPoint, solve_path
-from armin.solve.search import relu_drive
-from armin.solve.search.blackbox import search_black_box, search_black_box_best, search_black_box_path
-from armin.solve.search.relu import search_relu, search_relu_best, search_relu_path
+from armin.solve.search import search, search_best, search_path
+from armin.solve.search.goals import Goal
+from armin.solve.search.relu import engine as relu_engine
 
-from problems import DECISIONS, HAND_CHECKED, problems, random_problem
+from problems import DECISIONS, problems, random_problem
+from searching import check, check_best, check_honest, check_honest_best, check_honest_path, check_path
 
 NETWORKS = problems(("relu", "deep"))
 FEW = settings(max_examples=60, deadline=None)
@@ -96,84 +93,22 @@ def many_features(size: int = 70) -> Problem:
 # --- what must hold --------------------------------------------------------------------------------------
 
 
-def same_cost(a: float | None, b: float | None) -> bool:
-    return a is b if a is None or b is None else abs(a - b) <= 1e-9 * (1 + abs(a))
-
-
-def assert_solved(problem: Problem, found: Solution, truth: Solution) -> None:
-    assert found.status is truth.status
-    assert same_cost(found.cost, truth.cost)
-    if found.choice is not None:
-        assert problem.is_solved_by(found.choice)
-        assert found.cost == problem.cost(found.choice) == found.bound
-    else:
-        assert found.bound == float("inf")
-
-
-def assert_path(problem: Problem, points: list[PathPoint], truth: list[PathPoint]) -> None:
-    assert [p.solution.status for p in points] == [p.solution.status for p in truth]
-    for point, true in zip(points, truth, strict=True):
-        assert same_cost(point.solution.cost, true.solution.cost)
-        assert point.weight == pytest.approx(true.weight)
-        assert point.confidence == pytest.approx(true.confidence)
-        if point.solution.choice is not None:
-            assert problem.allows(point.solution.choice)
-            assert problem.weight_accepted(point.solution.choice) == pytest.approx(point.weight)
-
-
-def brute_best(problem: Problem, wanted: int) -> list[float]:
-    costs: list[float] = []
-    while len(costs) < wanted:
-        found = solve_by_enumeration(problem)
-        if found.choice is None or found.cost is None:
-            break
-        costs.append(found.cost)
-        problem = problem.without_set(found.choice)
-    return costs
-
-
-def assert_best(problem: Problem, found: list[Solution], wanted: int) -> None:
-    truth = brute_best(problem, wanted)
-    assert [s.status for s in found] == [Status.OPTIMAL] * len(truth)
-    assert all(same_cost(s.cost, cost) for s, cost in zip(found, truth, strict=True))
-    assert all(s.choice is not None and problem.is_solved_by(s.choice) for s in found)
-    assert len({tuple(j > 0 for j in s.choice or ()) for s in found}) == len(found)
-
-
-def assert_honest(problem: Problem, found: Solution, truth: Solution) -> None:
-    """An interrupted solve never claims more than is true."""
-    best = float("inf") if truth.cost is None else truth.cost
-    assert found.bound <= best * (1 + 1e-9)
-    if found.choice is not None and found.cost is not None:
-        assert problem.is_solved_by(found.choice)
-        assert found.cost >= best * (1 - 1e-9)
-    if found.status is Status.INFEASIBLE:
-        assert truth.status is Status.INFEASIBLE
-    if found.status is Status.OPTIMAL:
-        assert same_cost(found.cost, truth.cost)
-
-
 @pytest.fixture
 def split_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Split nodes down to single choices, and look up after every node."""
-    monkeypatch.setattr(relu_drive, "FEW", 1.0)
-    monkeypatch.setattr(relu_drive, "FEW_DEEP", 1.0)
-    monkeypatch.setattr(relu_drive, "_share", lambda tables: 1)
+    monkeypatch.setattr(relu_engine, "FEW", 1.0)
+    monkeypatch.setattr(relu_engine, "FEW_DEEP", 1.0)
+    monkeypatch.setattr(relu_engine, "_share", lambda tables: 1)
 
 
 def check_all(problem: Problem, wanted: int) -> None:
-    assert_solved(problem, search_relu(problem), solve_by_enumeration(problem))
-    assert_path(problem, search_relu_path(problem), solve_path(problem, "enumerate"))
-    assert_best(problem, search_relu_best(problem, wanted), wanted)
+    check(problem, search(problem))
+    check_path(problem, search_path(problem))
+    for differ in ("sets", "cores"):
+        check_best(problem, search_best(problem, wanted, differ=differ), wanted, differ)
 
 
 # --- agreement -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("case", [c for c in HAND_CHECKED if c.name.startswith("hill")], ids=lambda c: c.name)
-def test_hand_checked(case) -> None:
-    found = search_relu(case.problem)
-    assert (found.cost, found.choice) == (case.cost, case.choice)
 
 
 @given(any_problem(), st.integers(1, 5))
@@ -204,15 +139,12 @@ def test_agreement_with_every_node_split(seed: int) -> None:
 @pytest.mark.parametrize(("kind", "seed"), [("relu", 0), ("relu", 1), ("deep", 2)])
 def test_larger_problems(kind: str, seed: int) -> None:
     problem = wide_problem(np.random.default_rng(seed), kind)
-    truth = solve_by_enumeration(problem)
-    found = search_relu(problem)
-    assert_solved(problem, found, truth)
-    assert_best(problem, search_relu_best(problem, 4), 4)
-    points = search_relu_path(problem)
+    check_all(problem, 4)
+    points = search_path(problem)
     for required in range(1, problem.n_candidates + 1):
         answer = next(p for p in points if p.weight >= required or p.solution.choice is None)
-        single = search_relu(problem.demanding(float(required)))
-        assert same_cost(answer.solution.cost, single.cost)
+        single = search(problem.demanding(float(required)))
+        assert single.cost == pytest.approx(answer.solution.cost)
 
 
 @pytest.mark.slow
@@ -243,43 +175,30 @@ def test_a_network_without_hidden_layer_is_a_linear_model() -> None:
 
 def test_more_features_than_bits_in_a_word() -> None:
     problem = many_features()
-    best = search_relu_best(replace(problem, max_changes=1), 66)
+    best = search_best(replace(problem, max_changes=1), 66)
     assert [s.cost for s in best] == [1.0 + d for d in range(66)]
     assert all(s.choice is not None and s.choice[d] == 1 for d, s in enumerate(best))
     banned = replace(problem, max_changes=1, forbidden_sets=frozenset(frozenset([d]) for d in range(65)))
-    assert search_relu(banned).cost == 66.0
-    assert search_black_box(banned).cost == 66.0
+    assert search(banned).cost == 66.0
 
 
 def test_ruled_out_sets_are_never_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = wide_problem(np.random.default_rng(1), "relu")
     for _ in range(3):
-        found = search_relu(problem)
+        found = search(problem)
         assert found.choice is not None
         problem = problem.without_set(found.choice)
     listed = []
-    take = relu_drive.Drive.take
+    take = relu_engine.ReluEngine.take
 
-    def noting(self: relu_drive.Drive, leaf: relu_drive.Leaf, found: int) -> None:
+    def noting(self: relu_engine.ReluEngine, goal: Goal, leaf: relu_engine.Leaf, found: int) -> None:
         listed.extend(frozenset(np.flatnonzero(row).tolist()) for row in leaf.choice[1 : 1 + found])
-        take(self, leaf, found)
+        take(self, goal, leaf, found)
 
-    monkeypatch.setattr(relu_drive.Drive, "take", noting)
-    assert_solved(problem, search_relu(problem), solve_by_enumeration(problem))
+    monkeypatch.setattr(relu_engine.ReluEngine, "take", noting)
+    check(problem, search(problem))
     assert listed
     assert not problem.forbidden_sets & set(listed)
-
-
-# --- any model -------------------------------------------------------------------------------------------
-
-
-@given(problems(("blackbox", "trees")), st.integers(1, 4), st.integers(0, 2**32 - 1))
-@FEW
-def test_black_box_agrees_with_brute_force(problem: Problem, wanted: int, seed: int) -> None:
-    problem = with_forbidden_sets(problem, np.random.default_rng(seed)) if seed % 2 else problem
-    assert_solved(problem, search_black_box(problem), solve_by_enumeration(problem))
-    assert_path(problem, search_black_box_path(problem), solve_path(problem, "enumerate"))
-    assert_best(problem, search_black_box_best(problem, wanted), wanted)
 
 
 def test_blanks_are_answered_by_asking_the_model() -> None:
@@ -295,15 +214,6 @@ def test_blanks_are_answered_by_asking_the_model() -> None:
     check_all(replace(base, candidates=candidates, model=net), 3)
 
 
-def test_refusals() -> None:
-    problem = random_problem(np.random.default_rng(0), "linear")
-    for search in (search_relu, search_relu_path, lambda p: search_relu_best(p, 1)):
-        with pytest.raises(SolverError, match="ReluNetwork"):
-            search(problem)
-    with pytest.raises(ParameterError, match="count"):
-        search_relu_best(random_problem(np.random.default_rng(0), "relu"), 0)
-
-
 # --- stopped early ---------------------------------------------------------------------------------------
 
 
@@ -312,7 +222,7 @@ def test_refusals() -> None:
 def test_a_callback_that_says_no_ends_the_search_with_a_true_bound(kind: str) -> None:
     for seed in range(6):
         problem = wide_problem(np.random.default_rng(seed), kind, features=5, size=5, n=10)
-        truth, path = solve_by_enumeration(problem), solve_path(problem, "enumerate")
+        truth = solve_by_enumeration(problem).cost
         for stop in (1, 2, 5, 9, 17, 40, 90):
             calls = count(1)
 
@@ -320,82 +230,44 @@ def test_a_callback_that_says_no_ends_the_search_with_a_true_bound(kind: str) ->
                 return next(calls) < stop
 
             def limited_and_honest(state: Solution, limited=limited, problem=problem, truth=truth) -> bool:
-                assert_honest(problem, state, truth)
+                check_honest(problem, state, truth)
                 return limited(state)
 
-            assert_honest(problem, search_relu(problem, callback=limited_and_honest), truth)
-            assert_honest_path(problem, search_relu_path(problem, callback=limited), path)
-
-
-def assert_honest_path(problem: Problem, points: list[PathPoint], truth: list[PathPoint]) -> None:
-    costs = [p.solution.cost for p in points if p.solution.cost is not None]
-    weights = [p.weight for p in points]
-    assert costs == sorted(set(costs))
-    assert weights == sorted(set(weights))
-    for point in points:
-        true = next(t for t in truth if t.weight >= point.weight - 1e-9 or t.solution.choice is None)
-        assert_honest(problem.demanding(point.weight), point.solution, true.solution)
+            check_honest(problem, search(problem, callback=limited_and_honest), truth)
+            check_honest_path(problem, search_path(problem, callback=limited))
+            check_honest_best(problem, search_best(problem, 3, callback=limited, differ="cores"), "cores")
 
 
 def test_a_time_limit_of_nothing_claims_nothing() -> None:
     problem = wide_problem(np.random.default_rng(2), "relu")
-    found = search_relu(problem, time_limit=1e-9)
+    found = search(problem, time_limit=1e-9)
     assert found.status in (Status.UNKNOWN, Status.FEASIBLE)
-    assert_honest(problem, found, solve_by_enumeration(problem))
-    assert search_relu_path(problem, time_limit=1e-9)[-1].solution.status in (Status.UNKNOWN, Status.FEASIBLE)
-    assert all(s.status is Status.FEASIBLE for s in search_relu_best(problem, 3, time_limit=1e-9))
+    check_honest(problem, found, solve_by_enumeration(problem).cost)
+    assert search_path(problem, time_limit=1e-9)[-1].solution.status in (Status.UNKNOWN, Status.FEASIBLE)
+    best = search_best(problem, 3, time_limit=1e-9)
+    assert all(s.status in (Status.UNKNOWN, Status.FEASIBLE) for s in best)
+    assert best[-1].choice is None or len(best) == 3
 
 
 @pytest.mark.usefixtures("split_all")
 def test_an_interrupt_returns_what_is_known() -> None:
     problem = wide_problem(np.random.default_rng(1), "relu")
-    truth = solve_by_enumeration(problem)
+    truth = solve_by_enumeration(problem).cost
     calls = count(1)
 
     def interrupting(state: Solution) -> None:
         if next(calls) == 1:
             raise KeyboardInterrupt
 
-    found = search_relu(problem, callback=interrupting)
+    found = search(problem, callback=interrupting)
     assert found.status in (Status.UNKNOWN, Status.FEASIBLE)
-    assert_honest(problem, found, truth)
+    check_honest(problem, found, truth)
 
 
 @pytest.mark.usefixtures("split_all")
 def test_a_full_memory_changes_the_order_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relu_drive, "MOST_BYTES", 0)
-    small = relu_drive.new_pool
-    monkeypatch.setattr(relu_drive, "new_pool", lambda features, places: small(features, 256))
+    monkeypatch.setattr(relu_engine, "MOST_BYTES", 0)
+    small = relu_engine.new_pool
+    monkeypatch.setattr(relu_engine, "new_pool", lambda features, places: small(features, 256))
     problem = wide_problem(np.random.default_rng(1), "relu", features=6, size=6, n=10)
     check_all(problem, 3)
-
-
-# --- the same again --------------------------------------------------------------------------------------
-
-
-def test_the_same_again() -> None:
-    problem = wide_problem(np.random.default_rng(0), "relu")
-
-    def facts() -> list[object]:
-        found, path, best = search_relu(problem), search_relu_path(problem), search_relu_best(problem, 3)
-        every = [found, *(p.solution for p in path), *best]
-        return [(s.status, s.choice, s.cost, s.bound, s.nodes) for s in every]
-
-    assert facts() == facts()
-
-
-def test_threads_do_not_disturb_each_other() -> None:
-    tasks = [wide_problem(np.random.default_rng(seed), "deep" if seed == 3 else "relu") for seed in range(4)]
-    alone = [search_relu(p) for p in tasks]
-    together = threading.Barrier(len(tasks))
-
-    def solve_at_once(problem: Problem) -> list[Solution]:
-        together.wait()
-        return [search_relu(problem) for _ in range(3)]
-
-    with ThreadPoolExecutor(len(tasks)) as pool:
-        results = list(pool.map(solve_at_once, tasks))
-    for expected, found in zip(alone, results, strict=True):
-        assert {(s.status, s.choice, s.cost, s.nodes) for s in found} == {
-            (expected.status, expected.choice, expected.cost, expected.nodes)
-        }

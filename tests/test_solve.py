@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from armin.errors import ParameterError, SolverError
 from armin.models.kinds import Above, BlackBox, LinearModel
 from armin.problem import Problem, Solution, Status
-from armin.solve import METHODS, solve
-from armin.solve.path import PathPoint, solve_path
-from armin.solve.robust import margins, solve_robust
+from armin.solve import METHODS, solve, solve_path, solve_robust
+from armin.solve.path import PathPoint
+from armin.solve.robust import margins
 from armin.solve.subsample import solve_by_subsampling
 
 from problems import HAND_CHECKED, KINDS, HandChecked, problems, random_problem

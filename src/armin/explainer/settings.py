@@ -8,9 +8,7 @@ from typing import Literal
 
 from armin.actions import Grid
 from armin.problem import PathPoint, Problem, Solution
-from armin.solve import solve
-from armin.solve.best import solve_best
-from armin.solve.path import solve_path
+from armin.solve import solve, solve_best, solve_path
 from armin.solve.robust import solve_robust
 
 __all__ = ["Decision", "Reapply", "Settings", "Solving"]

@@ -114,6 +114,7 @@ class Problem:
     rules : pairs of options that exclude each other
     forbidden : choices that are ruled out one by one
     forbidden_sets : sets of features (their positions in ``options``): a choice that changes exactly these is ruled out
+    forbidden_cores : sets of features: a choice that changes all of these, and perhaps more, is ruled out
     """
 
     candidates: FloatArray
@@ -223,9 +224,11 @@ class Problem:
         return max(parts) if self.aggregate == "max" else float(sum(parts))
 
     def allows(self, choice: Choice) -> bool:
-        """Whether ``choice`` respects the limit, the rules and the list of forbidden choices."""
+        """Whether ``choice`` respects the limit, the rules and all that is forbidden."""
         changed = frozenset(d for d, j in enumerate(choice) if j)
         if len(changed) > self.limit or choice in self.forbidden or changed in self.forbidden_sets:
+            return False
+        if any(core <= changed for core in self.forbidden_cores):
             return False
         return all(rule.allowed[choice[rule.first], choice[rule.second]] for rule in self.rules)
 
@@ -259,6 +262,11 @@ class Problem:
         """The same problem without any choice that changes exactly the features that ``choice`` changes."""
         changed = frozenset(d for d, j in enumerate(choice) if j)
         return replace(self, forbidden_sets=self.forbidden_sets | {changed})
+
+    def without_core(self, choice: Choice) -> Problem:
+        """The same problem without any choice that changes all features that ``choice`` changes, and perhaps more."""
+        changed = frozenset(d for d, j in enumerate(choice) if j)
+        return replace(self, forbidden_cores=self.forbidden_cores | {changed})
 
     def among(self, which: NDArray[np.intp] | Sequence[int], required: float) -> Problem:
         """The problem on some of the candidates; the costs stay those of all of them."""

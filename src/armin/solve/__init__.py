@@ -1,4 +1,4 @@
-"""Solve a :class:`~armin.problem.Problem`.
+"""Solve a :class:`~armin.problem.Problem`: the cheapest choice, every confidence at once, several choices.
 
 >>> import numpy as np
 >>> from armin.models.kinds import Above, LinearModel
@@ -12,101 +12,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from armin.solve.best import solve_best
+from armin.solve.methods import METHODS, solve
+from armin.solve.path import solve_path
+from armin.solve.robust import solve_robust
+from armin.solve.stopping import Callback, stop_when, stopped
 
-from armin.errors import ParameterError
-from armin.models.kinds import ReluNetwork, TreeEnsemble
-from armin.problem import Problem, Solution
-from armin.solve.stopping import Callback, stop_when, stopped, watched
-
-__all__ = ["METHODS", "Callback", "solve", "stop_when", "stopped"]
-
-FEW_STEPS = 200_000
-"""Up to this many steps (choices times candidates times the size of the model), "auto" lists all choices."""
-
-
-def solve(
-    problem: Problem,
-    method: str = "auto",
-    *,
-    solver: str = "highs",
-    time_limit: float | None = None,
-    callback: Callback | None = None,
-) -> Solution:
-    """Find the cheapest choice that satisfies ``problem``.
-
-    Parameters
-    ----------
-    problem : the problem
-    method : one of :data:`METHODS`: ``"auto"``, ``"search"`` (the exact search), ``"enumerate"`` (brute force),
-        ``"milo"`` (the paper's programs) or ``"subsample"`` (the paper's heuristic, which proves nothing)
-    solver : the MILO solver, where one is used: ``"highs"``, ``"gurobi"`` or ``"scip"``
-    time_limit : seconds, or None for no limit
-    callback : for the search: called now and then with the best so far; returning False stops it
-
-    Returns
-    -------
-    Solution
-        Its status says whether the choice is proved optimal, found in time, impossible, or not found.
-    """
-    if method not in METHODS:
-        raise ParameterError(f"The 'method' must be one of {sorted(METHODS)}. Got {method!r} instead.")
-    if time_limit is not None and not time_limit > 0:
-        raise ParameterError(f"The 'time_limit' must be a positive number of seconds, or None. Got {time_limit!r}.")
-    return METHODS[method](problem, solver, time_limit, watched(callback))
-
-
-Method = Callable[[Problem, str, float | None, Callback | None], Solution]
-
-
-def _auto(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    method = "enumerate" if listing_is_quick(problem) else "search"
-    return METHODS[method](problem, solver, time_limit, callback)
-
-
-def listing_is_quick(problem: Problem) -> bool:
-    """Whether brute force takes a few milliseconds, so that nothing needs to be compiled."""
-    from armin.solve.enumerate import count_choices
-
-    model = problem.model
-    size = 1
-    if isinstance(model, TreeEnsemble):
-        size = model.n_trees
-    elif isinstance(model, ReluNetwork):
-        size = sum(bias.size for bias in model.biases)
-    return count_choices(problem) * problem.n_candidates * size <= FEW_STEPS
-
-
-def _search(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    from armin.solve.search import search
-
-    return search(problem, time_limit, callback)
-
-
-def _enumerate(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    from armin.solve.enumerate import solve_by_enumeration
-
-    return solve_by_enumeration(problem, time_limit)
-
-
-def _milo(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    from armin.solve.milo import solve_by_milo
-
-    return solve_by_milo(problem, solver, time_limit)
-
-
-def _subsample(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    from armin.solve.subsample import REPEATS, SECONDS, solve_by_subsampling
-
-    each = SECONDS if time_limit is None else time_limit / REPEATS
-    return solve_by_subsampling(problem, time_limit=each, solver=solver)
-
-
-METHODS: dict[str, Method] = {
-    "auto": _auto,
-    "search": _search,
-    "enumerate": _enumerate,
-    "milo": _milo,
-    "subsample": _subsample,
-}
-"""Every method by name: a function of problem, solver, time limit and callback, which imports what it needs."""
+__all__ = ["METHODS", "Callback", "solve", "solve_best", "solve_path", "solve_robust", "stop_when", "stopped"]

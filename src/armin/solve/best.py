@@ -1,4 +1,4 @@
-"""Several actions to choose from: the cheapest ones that change different sets of features.
+"""Several actions to choose from: the cheapest ones that differ.
 
 >>> import numpy as np
 >>> from armin.models.kinds import Above, LinearModel
@@ -7,15 +7,16 @@
 >>> problem = Problem.from_tables([[0, 0]], {0: [0, 1, 2], 1: [0, 2]}, {0: [0, 1, 2], 1: [0, 3]}, model, 1)
 >>> [(s.choice, s.cost) for s in solve_best(problem, 3)]
 [((2, 0), 2.0), ((0, 1), 3.0), ((1, 1), 4.0)]
+>>> [(s.choice, s.status.value) for s in solve_best(problem, 3, differ="cores")]
+[((2, 0), 'optimal'), ((0, 1), 'optimal'), (None, 'infeasible')]
 """
 
 from __future__ import annotations
 
-import time
-
-from armin.errors import ParameterError
 from armin.problem import Problem, Solution
-from armin.solve import listing_is_quick, solve
+from armin.solve.methods import check_time_limit, listing_is_quick, solve
+from armin.solve.repeat import Differ, check_several, repeat
+from armin.solve.stopping import Callback, watched
 
 __all__ = ["solve_best"]
 
@@ -25,39 +26,39 @@ def solve_best(
     count: int,
     method: str = "auto",
     *,
+    differ: Differ = "sets",
     solver: str = "highs",
     time_limit: float | None = None,
-    differ: str = "sets",
+    callback: Callback | None = None,
 ) -> list[Solution]:
-    """Find the ``count`` cheapest choices, no two of which change the same set of features.
+    """Find the ``count`` cheapest choices that differ.
 
     Parameters
     ----------
     problem : the problem
-    count : how many; fewer come back if there are no more, or if time runs out
+    count : how many
     method, solver : how each is found, as in :func:`armin.solve.solve`
+    differ : which difference is meant. ``"choices"``: any other choice. ``"sets"``: no two change the same set of
+        features. ``"cores"``: no choice changes all the features of one before it; if nothing needs to change, that is
+        the only one. Each is the cheapest of those that differ so from all before it. Among equally cheap ones any may
+        come first, but with ``"cores"`` none holds a change that it does not need.
     time_limit : seconds for all of them, or None
+    callback : for the search: called now and then with the best so far; returning False stops it
 
     Returns
     -------
     list of Solution
-        Cheapest first. Where the last one is not proved, its status says so.
+        Cheapest first. If there are fewer than ``count``, a last one without a choice says why: infeasible (it is
+        proved that there is no other) or unknown (time ran out).
     """
-    if count < 1:
-        raise ParameterError(f"'count' must be at least 1. Got {count!r} instead.")
+    check_several(count, differ)
+    check_time_limit(time_limit)
     if method == "search" or (method == "auto" and not listing_is_quick(problem)):
         from armin.solve.search import search_best
 
-        return [solution for solution in search_best(problem, count, time_limit) if solution.choice is not None]
-    start = time.perf_counter()
-    found: list[Solution] = []
-    for _ in range(count):
-        left = None if time_limit is None else time_limit - (time.perf_counter() - start)
-        if left is not None and left <= 0:
-            break
-        solution = solve(problem, method, solver=solver, time_limit=left)
-        if solution.choice is None:
-            break
-        found.append(solution)
-        problem = problem.without_set(solution.choice)
-    return found
+        return search_best(problem, count, time_limit, watched(callback), differ)
+
+    def ask(rest: Problem, left: float | None) -> Solution:
+        return solve(rest, method, solver=solver, time_limit=left, callback=callback)
+
+    return repeat(problem, count, differ, ask, time_limit)

@@ -63,6 +63,8 @@ def enumerate_choices(problem: Problem) -> tuple[NDArray[np.intp], NDArray[np.fl
     for features in problem.forbidden_sets:
         wanted = np.isin(np.arange(d), list(features))
         choices = choices[((choices > 0) != wanted).any(axis=1)]
+    for core in problem.forbidden_cores:
+        choices = choices[(choices[:, sorted(core)] == 0).any(axis=1)]
     parts = np.zeros(choices.shape)
     for i, option in enumerate(problem.options):
         parts[:, i] = option.costs[choices[:, i]]

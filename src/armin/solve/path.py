@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from armin.errors import ParameterError
 from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
-from armin.solve import Callback, listing_is_quick, solve
-from armin.solve.stopping import stopped, watched
+from armin.solve.methods import check_time_limit, listing_is_quick, solve
+from armin.solve.stopping import Callback, stopped, watched
 
 __all__ = ["PathPoint", "solve_path"]
 
@@ -39,6 +39,8 @@ def solve_path(
     method, solver : how each point is solved, as in :func:`armin.solve.solve`
     time_limit : seconds for the whole path, or None
     callback : for the search: called now and then with the best so far; returning False stops it
+    least : the least required weight that matters; all if None. Where one candidate must always be accepted, give it
+        more weight than all others together, and that weight here.
 
     Returns
     -------
@@ -46,17 +48,17 @@ def solve_path(
         Cost and confidence both increase strictly. If the path ends before all candidates are accepted,
         a last point without a choice says why: infeasible (proved) or unknown (time ran out).
     """
-    if time_limit is not None and not time_limit > 0:
-        raise ParameterError(f"The 'time_limit' must be a positive number of seconds, or None. Got {time_limit!r}.")
+    check_time_limit(time_limit)
+    total = float(problem.weights.sum())
+    if least is not None and not 0 < least <= total:
+        raise ParameterError(f"'least' must be in (0, {total:g}], the total weight of the candidates. Got {least!r}.")
     if method == "search" or (method == "auto" and not listing_is_quick(problem)):
         from armin.solve.search import search_path
 
-        points = search_path(problem, time_limit, watched(callback))
-        return [p for p in points if least is None or p.weight >= least - 1e-9]
+        return search_path(problem, time_limit, watched(callback), least)
     start = time.perf_counter()
-    total = float(problem.weights.sum())
     step = problem.smallest_step
-    required = max(float(problem.weights.min()), least or 0.0)
+    required = float(problem.weights.min()) if least is None else least
     points: list[PathPoint] = []
     while True:
         left = None if time_limit is None else time_limit - (time.perf_counter() - start)

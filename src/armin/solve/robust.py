@@ -18,7 +18,7 @@ import numpy as np
 from armin.arrays import FloatArray
 from armin.models.kinds import BlackBox
 from armin.problem import Choice, Problem, Solution, Status
-from armin.solve import solve
+from armin.solve.methods import solve
 
 __all__ = ["margins", "solve_robust"]
 

@@ -41,6 +41,9 @@ def add_choice(draft: Draft, problem: Problem) -> tuple[IntArray, ...]:
         # sum_{d in S} (1 - pi_{d,0}) + sum_{d not in S} pi_{d,0} <= D - 1
         signs = np.array([-1.0 if d in features else 1.0 for d in range(len(picks))])
         draft.add_row(np.array([pick[0] for pick in picks]), signs, upper=len(picks) - 1 - len(features))
+    for core in problem.forbidden_cores:
+        # sum_{d in S} pi_{d,0} >= 1
+        draft.add_row(np.array([picks[d][0] for d in sorted(core)], dtype=np.intp), np.ones(len(core)), lower=1)
     return picks
 
 

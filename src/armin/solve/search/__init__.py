@@ -1,4 +1,4 @@
-"""The exact search: the proven optimum over all candidates, one engine for each kind of model.
+"""The exact search: the proven optimum over all candidates, one driver over an engine for each kind of model.
 
 Engines are compiled at their first use on a machine and kept in a cache on disk.
 """
@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from armin.models.kinds import LinearModel, ReluNetwork, TreeEnsemble
 from armin.problem import PathPoint, Problem, Solution
+from armin.solve.repeat import Differ, check_several, repeat
+from armin.solve.search.drive import Engine, drive
+from armin.solve.search.goals import Cheapest, Frontier, Several
+from armin.solve.stopping import Callback
 
-__all__ = ["Callback", "search", "search_best", "search_path"]
-
-Callback = Callable[[Solution], bool | None]
-"""Called now and then with the best so far; returning False stops the search."""
+__all__ = ["search", "search_best", "search_path"]
 
 _announced: set[str] = set()
 
@@ -31,6 +30,11 @@ def search(problem: Problem, time_limit: float | None = None, callback: Callback
     time_limit : seconds, or None for no limit
     callback : called now and then with the best so far; returning False stops the search
 
+    Returns
+    -------
+    Solution
+        Proved, or the best so far with a true bound where time, the callback or an interrupt stopped it.
+
     Examples
     --------
     >>> import numpy as np
@@ -40,59 +44,112 @@ def search(problem: Problem, time_limit: float | None = None, callback: Callback
     >>> search(problem).choice
     (2,)
     """
-    found: Solution = _engine(problem).one(problem, time_limit, callback)
-    return found
+    return drive(problem, Cheapest(problem), _engine, time_limit, callback).solution()
 
 
-def search_path(problem: Problem, time_limit: float | None = None, callback: Callback | None = None) -> list[PathPoint]:
-    """Search for every breakpoint of the cost-confidence curve; see :func:`armin.solve.path.solve_path`."""
-    points: list[PathPoint] = _engine(problem).path(problem, time_limit, callback)
-    return points
+def search_path(
+    problem: Problem, time_limit: float | None = None, callback: Callback | None = None, least: float | None = None
+) -> list[PathPoint]:
+    """Search for every breakpoint of the cost-confidence curve.
+
+    Parameters
+    ----------
+    problem, time_limit, callback : as in :func:`search`; what the problem requires does not matter
+    least : only requirements of this weight and more matter; all if None
+
+    Returns
+    -------
+    list of PathPoint
+        As :func:`armin.solve.solve_path`. All carry the time and the nodes of the whole search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from armin.models.kinds import Above, LinearModel
+    >>> model = LinearModel(np.array([[1.0]]), np.array([-4.0]), Above(0.0))
+    >>> problem = Problem.from_tables([[1.0], [2.0], [2.0]], {0: [0, 1, 2, 3]}, {0: [0, 1, 2, 3]}, model, required=1)
+    >>> [(point.solution.cost, point.weight) for point in search_path(problem)]
+    [(2.0, 2.0), (3.0, 3.0)]
+    """
+    goal = Frontier(problem, least)
+    return drive(problem, goal, _engine, time_limit, callback).points(goal)
 
 
-def search_best(problem: Problem, count: int, time_limit: float | None = None) -> list[Solution]:
-    """Search for the cheapest choices that change different features; see :func:`armin.solve.best.solve_best`."""
-    found: list[Solution] = _engine(problem).best(problem, count, time_limit)
-    return found
+def search_best(
+    problem: Problem,
+    count: int,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+    differ: Differ = "sets",
+) -> list[Solution]:
+    """Search for the cheapest choices that differ, the cheapest first.
+
+    Parameters
+    ----------
+    problem, time_limit, callback : as in :func:`search`
+    count : how many
+    differ : as in :func:`armin.solve.solve_best`
+
+    Returns
+    -------
+    list of Solution
+        If there are fewer, a last one without a choice says why: infeasible (there is no other) or unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from armin.models.kinds import Above, ReluNetwork
+    >>> net = ReluNetwork((np.array([[1.0], [1.0]]), np.array([[1.0]])), (np.zeros(1), np.array([-6.0])), Above(0.0))
+    >>> problem = Problem.from_tables(
+    ...     [[2, 1], [3, 1]], {0: [0, 2, 4], 1: [0, 5]}, {0: [0, 1, 2], 1: [0, 1.5]}, net, required=2
+    ... )
+    >>> [(solution.choice, solution.cost) for solution in search_best(problem, 3)]
+    [((0, 1), 1.5), ((2, 0), 2.0), ((1, 1), 2.5)]
+    >>> [(s.choice, s.status.value) for s in search_best(problem, 3, differ="cores")]
+    [((0, 1), 'optimal'), ((2, 0), 'optimal'), (None, 'infeasible')]
+    """
+    check_several(count, differ)
+    if differ == "choices":
+        return repeat(problem, count, differ, lambda p, left: search(p, left, callback), time_limit)
+    # asking a linear model about one more choice takes longer than finding the next one
+    cores, quick = differ == "cores", isinstance(problem.model, LinearModel)
+    goal = Several(problem, count, cores, one_by_one=cores or quick)
+    return drive(problem, goal, _engine, time_limit, callback).plans(goal)
 
 
-class _Engine(NamedTuple):
-    """The three questions that each engine answers."""
-
-    one: Callable[..., Any]
-    path: Callable[..., Any]
-    best: Callable[..., Any]
-
-
-def _engine(problem: Problem) -> _Engine:
+def _engine(problem: Problem, apart: bool) -> Engine:
+    """The engine for the problem's model; asking the model where a bound would need numbers and there are none."""
+    engine: Engine | None = None
     if isinstance(problem.model, LinearModel):
-        from armin.solve.search.linear import best_linear, path_linear, search_linear
+        from armin.solve.search.linear.engine import start_linear
 
-        _announce("linear models", "linear_nodes")
-        return _Engine(search_linear, path_linear, best_linear)
-    if isinstance(problem.model, ReluNetwork):
-        from armin.solve.search.relu import search_relu, search_relu_best, search_relu_path
+        _announce("linear models", "nodes.dive")
+        engine = start_linear(problem, problem.model, apart)
+    elif isinstance(problem.model, ReluNetwork):
+        from armin.solve.search.relu.engine import start_relu
 
-        _announce("networks", "relu_kernels")
-        return _Engine(search_relu, search_relu_path, search_relu_best)
-    if isinstance(problem.model, TreeEnsemble):
-        from armin.solve.search.trees import best_trees, path_trees, search_trees
+        _announce("networks", "loop.run")
+        engine = start_relu(problem, problem.model)
+    elif isinstance(problem.model, TreeEnsemble):
+        from armin.solve.search.trees.engine import start_trees
 
-        _announce("trees", "trees_nodes")
-        return _Engine(search_trees, path_trees, best_trees)
-    from armin.solve.search.blackbox import search_black_box, search_black_box_best, search_black_box_path
+        _announce("trees", "nodes.explore")
+        engine = start_trees(problem, problem.model, apart)
+    if engine is None:
+        from armin.solve.search.blackbox import BlackBoxEngine
 
-    return _Engine(search_black_box, search_black_box_path, search_black_box_best)
+        engine = BlackBoxEngine(problem)
+    return engine
 
 
-def _announce(what: str, module: str) -> None:
+def _announce(what: str, kernel: str) -> None:
     """Say once that compiling takes a while, unless there is compiled code on disk."""
     if what in _announced:
         return
     _announced.add(what)
     folder = os.environ.get("NUMBA_CACHE_DIR")
-    places = [Path(folder)] if folder else [Path(__file__).parent / "__pycache__", Path.home() / ".cache" / "numba"]
-    if not any(next(place.rglob(f"{module}.*.nbi"), None) for place in places if place.is_dir()):
+    places = [Path(folder)] if folder else [Path(__file__).parent, Path.home() / ".cache" / "numba"]
+    if not any(next(place.rglob(f"{kernel}-*.nbi"), None) for place in places if place.is_dir()):
         logging.getLogger("armin").warning(
             "ARMIN compiles its search for %s now, once on this machine: this takes up to a minute.", what
         )

@@ -11,24 +11,37 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
-__all__ = ["entry", "inner", "inner_fast", "kernel"]
+__all__ = ["entry", "entry_bare", "inlined", "inner", "inner_fast"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def entry(function: F) -> F:
     """Compile a function that Python calls; all it calls is stored with it, until a module of the search changes."""
-    return _cached(function, error_model="numpy")
+    return _cached(function)
 
 
-def kernel(function: F) -> F:
-    """As :func:`entry`, with Python's rules for division by zero; may also be called by other compiled functions."""
-    return _cached(function, error_model="python")
+def entry_bare(function: F) -> F:
+    """As :func:`entry`, for a function that makes no arrays, nor does any that it calls.
+
+    Its arrays all belong to the caller, so they need not be counted: in a loop over a bundle of arrays, counting would
+    take longer than the work.
+    """
+    return _cached(function, _nrt=False)
 
 
 def inner(function: F) -> F:
     """Compile a function that only compiled ones call."""
     return cast(F, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+
+
+def inlined(function: F) -> F:
+    """As :func:`entry_bare`, but only compiled functions call it, and it is put into their code.
+
+    A bundle of many arrays takes longer to hand over than most of these functions take to run.
+    """
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True, "_nrt": False}
+    return cast(F, njit(error_model="numpy", **options)(function))
 
 
 def inner_fast(function: F) -> F:
@@ -37,13 +50,13 @@ def inner_fast(function: F) -> F:
     return cast(F, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=fast)(function))
 
 
-def _cached(function: F, error_model: str) -> F:
+def _cached(function: F, **options: bool) -> F:
     stamped = _stamped(function)
     try:
-        return cast(F, njit(cache=True, nogil=True, error_model=error_model)(stamped))
+        return cast(F, njit(cache=True, nogil=True, error_model="numpy", **options)(stamped))
     except RuntimeError:
         # no folder to keep compiled code in: compile anew in every process
-        return cast(F, njit(nogil=True, error_model=error_model)(stamped))
+        return cast(F, njit(nogil=True, error_model="numpy", **options)(stamped))
 
 
 def _stamped(function: F) -> F:
@@ -62,6 +75,6 @@ def _stamped(function: F) -> F:
 @cache
 def _digest() -> str:
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()

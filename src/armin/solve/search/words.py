@@ -1,8 +1,7 @@
-"""What the compiled searches share."""
+"""What the compiled engines share: bits, sorting, and the price of a set of features."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,16 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution
-from armin.solve.search.compiled import kernel
+from armin.arrays import FloatArray
+from armin.solve.search.compiled import inlined, inner
+from armin.solve.search.goals import Bans
 
-__all__ = [
-    "Words",
-    "copy_into",
-    "end_of_path",
-    "is_banned",
-    "kernel",
-    "lowest_bit",
-    "next_requirement",
-    "sets_as_words",
-    "sort_by",
-]
+__all__ = ["Ints", "Words", "add_bit", "copy_into", "lowest_bit", "price_of", "sort_by"]
 
 Words = NDArray[np.uint64]
+"""Bits, 64 in a word."""
+
+Ints = NDArray[np.int64]
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
@@ -39,8 +32,8 @@ def lowest_bit(typingctx: Any, word: Any) -> Any:  # pragma: no cover - compiled
     return types.int64(types.uint64), code
 
 
-@kernel
-def sort_by(items: Any, key: Any) -> None:  # pragma: no cover - compiled
+@inner
+def sort_by(items: Ints, key: FloatArray) -> None:  # pragma: no cover - compiled
     """Sort ``items`` by ``key[item]``, then by item, in place (Shell's method: small code, quick to compile)."""
     gap = items.size // 2
     while gap > 0:
@@ -56,51 +49,32 @@ def sort_by(items: Any, key: Any) -> None:  # pragma: no cover - compiled
         gap //= 2
 
 
-@kernel
-def copy_into(source: Any, target: Any) -> None:  # pragma: no cover - compiled
+@inlined
+def copy_into(source: NDArray[Any], target: NDArray[Any]) -> None:  # pragma: no cover - compiled
     """``target[:] = source``; a plain loop compiles many times faster."""
     for i in range(source.size):
         target[i] = source[i]
 
 
-def sets_as_words(sets: Iterable[frozenset[int]], size: int) -> Words:
-    """Sets of numbers below ``size`` as bits, one row each.
+@inlined
+def add_bit(words: Words, at: int) -> None:  # pragma: no cover - compiled
+    """Set the bit ``at``."""
+    words[at // 64] |= np.uint64(1) << np.uint64(at % 64)
 
-    >>> sets_as_words([frozenset({0, 2}), frozenset({65})], 70).tolist()
-    [[5, 0], [0, 2]]
+
+@inlined
+def price_of(bans: Bans, changed: Words, settled: bool) -> float:  # pragma: no cover - compiled
+    """What a choice must cost less than because of the features that it changes.
+
+    If they are ``settled``: min of price_s over the sets s that equal ``changed``, and the cores s inside it. If more
+    may follow: over the cores inside it, which every larger set contains too.
     """
-    rows = sorted(sum(1 << i for i in numbers) for numbers in sets)
-    width = (size + 63) // 64 if size else 1
-    words = [[(row >> (64 * w)) & (2**64 - 1) for w in range(width)] for row in rows]
-    return np.array(words, dtype=np.uint64).reshape(len(rows), width)
-
-
-@kernel
-def is_banned(changed: Any, banned: Any) -> bool:  # pragma: no cover - compiled
-    """Whether the set ``changed`` is one of the rows of ``banned``."""
-    for s in range(banned.shape[0]):
-        same = True
+    price = np.inf
+    for s in range(bans.price.size):
+        hit = settled or bans.core[s]
         for w in range(changed.size):
-            if banned[s, w] != changed[w]:
-                same = False
-                break
-        if same:
-            return True
-    return False
-
-
-def end_of_path(problem: Problem, points: list[PathPoint], reason: Solution) -> list[PathPoint]:
-    """The path with a last point that says why it ends, unless it ends with all candidates accepted."""
-    required = next_requirement(problem, points)
-    if required is None:
-        return points
-    return [*points, PathPoint(reason, required, required / float(problem.weights.sum()))]
-
-
-def next_requirement(problem: Problem, points: list[PathPoint]) -> float | None:
-    """The least weight that the path does not answer yet, or None."""
-    if not points:
-        return float(problem.weights.min())
-    total, step = float(problem.weights.sum()), problem.smallest_step
-    weight = points[-1].weight
-    return None if weight + step > total * (1 + WEIGHT_TOLERANCE) else min(weight + step, total)
+            inside = changed[w] & bans.sets[s, w] if bans.core[s] else changed[w]
+            hit = hit and inside == bans.sets[s, w]
+        if hit:
+            price = min(price, bans.price[s])
+    return price

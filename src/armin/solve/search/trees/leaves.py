@@ -7,17 +7,17 @@ budget and the number of changes reaches are left out: in a large forest that is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.errors import SolverError
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Problem
-from armin.solve.search.trees_cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
-from armin.solve.search.words import Words, kernel, lowest_bit, sort_by
+from armin.solve.search.compiled import entry, inlined
+from armin.solve.search.trees.cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
+from armin.solve.search.words import Ints, Words, lowest_bit, sort_by
 
 __all__ = ["Leaves", "Reduced", "Slots", "assign_bits", "find_leaves", "make_slots", "reduce_problem"]
 
@@ -48,8 +48,7 @@ class Slots:
     test_bits: Words  # (tests, 2, W) cells that go left, and right
 
 
-@dataclass(frozen=True)
-class Leaves:
+class Leaves(NamedTuple):
     """The leaves within a budget, tree by tree, and for each the cells that lead there."""
 
     node: NDArray[np.int64]  # (leaves,)
@@ -59,14 +58,28 @@ class Leaves:
     tree: NDArray[np.int64]  # (trees + 1,) into the leaves
 
 
-def reduce_problem(problem: Problem, apart: bool = False) -> Reduced:
+class _Walk(NamedTuple):
+    """The trees as splits on cells, and what a choice may cost and change."""
+
+    roots: IntArray
+    left: IntArray
+    right: IntArray
+    test_of: Ints  # (nodes,) -1 in a leaf
+    slot_of: Ints  # (tests,)
+    test_bits: Words  # (tests, 2, W)
+    first: Ints  # (slots + 1,)
+    cost: FloatArray  # (cells,)
+    kept: BoolArray  # (cells,)
+    cap: float
+    limit: int
+    is_max: bool
+
+
+def reduce_problem(problem: Problem, model: TreeEnsemble, apart: bool = False) -> Reduced:
     """Merge options into cells, and candidates that no option tells apart.
 
     With ``apart``, changes without effect stay, as they do where sets of features are ruled out.
     """
-    model = problem.model
-    if not isinstance(model, TreeEnsemble):
-        raise SolverError(f"The search for trees needs a TreeEnsemble. Got {type(model).__name__}; use solve().")
     tests = number_tests(model)
     commons, locals_ = split_features(problem, model, tests, apart or bool(problem.forbidden_sets))
     sorts = [np.zeros(problem.n_candidates, np.int64), *(f.sort for f in locals_)]
@@ -123,8 +136,9 @@ def _cell_costs(feature: Common | Local | None, count: int) -> tuple[FloatArray,
     return cost, keep
 
 
-@kernel
-def _pack(goes: Any, tests: Any, bits: Any) -> None:  # pragma: no cover - compiled
+@entry
+def _pack(goes: BoolArray, tests: IntArray, bits: Words) -> None:  # pragma: no cover - compiled
+    """Bit c of ``bits[test, 0]`` where cell c goes left, else of ``bits[test, 1]``."""
     for c in range(goes.shape[0]):
         bit = np.uint64(1) << np.uint64(c % 64)
         for k in range(tests.size):
@@ -132,10 +146,9 @@ def _pack(goes: Any, tests: Any, bits: Any) -> None:  # pragma: no cover - compi
 
 
 def find_leaves(reduced: Reduced, slots: Slots, cap: float) -> Leaves:
-    """Walk every tree to the leaves that a choice below ``cap`` can reach."""
+    """Walk every tree to the leaves that a choice below ``cap`` can reach: once to count them, once to note them."""
     model, problem = reduced.model, reduced.problem
-    tree_start = np.zeros(model.n_trees + 1, dtype=np.int64)
-    walk = (
+    walk = _Walk(
         model.roots,
         model.left,
         model.right,
@@ -148,40 +161,33 @@ def find_leaves(reduced: Reduced, slots: Slots, cap: float) -> Leaves:
         cap,
         problem.limit,
         problem.aggregate == "max",
-        model.feature.size + 1,
     )
-    width = slots.test_bits.shape[2]
-    none = np.zeros(0, dtype=np.int64)
-    leaves, entries = _reach(*walk, False, none, none, none, np.zeros((0, width), np.uint64), tree_start)
-    leaf_node, leaf_start = np.zeros(leaves, dtype=np.int64), np.zeros(leaves + 1, dtype=np.int64)
-    entry_slot, entry_bits = np.zeros(entries, dtype=np.int64), np.zeros((entries, width), dtype=np.uint64)
-    _reach(*walk, True, leaf_node, leaf_start, entry_slot, entry_bits, tree_start)
-    return Leaves(leaf_node, leaf_start, entry_slot, entry_bits, tree_start)
+    leaves, entries = _reach(walk, _new_leaves(walk, 0, 0), False)
+    out = _new_leaves(walk, leaves, entries)
+    _reach(walk, out, True)
+    return out
 
 
-@kernel
-def _reach(
-    roots: Any,
-    left: Any,
-    right: Any,
-    test_of: Any,
-    slot_of: Any,
-    test_bits: Any,
-    first: Any,
-    cost: Any,
-    kept: Any,
-    cap: float,
-    limit: int,
-    is_max: bool,
-    depth: int,
-    fill: bool,
-    leaf_node: Any,
-    leaf_start: Any,
-    entry_slot: Any,
-    entry_bits: Any,
-    tree_start: Any,
-) -> Any:  # pragma: no cover - compiled
-    """Walk every tree to the leaves within the budget; note for each which cells of which slots lead there."""
+def _new_leaves(walk: _Walk, leaves: int, entries: int) -> Leaves:
+    return Leaves(
+        node=np.zeros(leaves, dtype=np.int64),
+        start=np.zeros(leaves + 1, dtype=np.int64),
+        slot=np.zeros(entries, dtype=np.int64),
+        bits=np.zeros((entries, walk.test_bits.shape[2]), dtype=np.uint64),
+        tree=np.zeros(walk.roots.size + 1, dtype=np.int64),
+    )
+
+
+@entry
+def _reach(walk: _Walk, out: Leaves, fill: bool) -> tuple[int, int]:  # pragma: no cover - compiled
+    """Walk every tree to the leaves within the budget; note for each which cells of which slots lead there.
+
+    On the way down, ``bits[s]`` holds the cells of slot s that pass all splits so far. Cells are by cost, those of
+    "keep" first, so the lowest bit is the cheapest way through; a branch is left where the cheapest ways of all slots
+    together change too much or cost too much. Returns the number of leaves, and of their (leaf, slot) entries.
+    """
+    first, test_bits = walk.first, walk.test_bits
+    depth = walk.test_of.size + 1
     slots, width = first.size - 1, test_bits.shape[2]
     bits = np.zeros((slots, width), np.uint64)
     for s in range(slots):
@@ -191,28 +197,28 @@ def _reach(
     node_at, phase_at = np.zeros(depth, np.int64), np.zeros(depth, np.int64)
     lowest, touched = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
     leaves, entries = 0, 0
-    for t in range(roots.size):
-        tree_start[t] = leaves
+    for t in range(walk.roots.size):
+        out.tree[t] = leaves
         level = 0
-        node_at[0], phase_at[0] = roots[t], 0
+        node_at[0], phase_at[0] = walk.roots[t], 0
         while level >= 0:
             node, phase = node_at[level], phase_at[level]
-            test = test_of[node]
+            test = walk.test_of[node]
             if test < 0:
                 if fill:
-                    leaf_node[leaves] = node
-                    leaf_start[leaves] = entries
+                    out.node[leaves] = node
+                    out.start[leaves] = entries
                 for s in range(slots):
                     if touched[s] > 0:
                         if fill:
-                            entry_slot[entries] = s
+                            out.slot[entries] = s
                             for w in range(width):
-                                entry_bits[entries, w] = bits[s, w]
+                                out.bits[entries, w] = bits[s, w]
                         entries += 1
                 leaves += 1
                 level -= 1
                 continue
-            s = slot_of[test]
+            s = walk.slot_of[test]
             if phase == 0:
                 touched[s] += 1
                 for w in range(width):
@@ -229,50 +235,48 @@ def _reach(
             for w in range(width):
                 bits[s, w] &= test_bits[test, phase, w]
             lowest[s] = _first_bit(bits[s])
-            if lowest[s] >= 0 and _affordable(first, cost, kept, lowest, touched, cap, limit, is_max):
+            if lowest[s] >= 0 and _affordable(walk, lowest, touched):
                 level += 1
-                node_at[level] = left[node] if phase == 0 else right[node]
+                node_at[level] = walk.left[node] if phase == 0 else walk.right[node]
                 phase_at[level] = 0
-    tree_start[roots.size] = leaves
+    out.tree[walk.roots.size] = leaves
     if fill:
-        leaf_start[leaves] = entries
+        out.start[leaves] = entries
     return leaves, entries
 
 
-@kernel
-def _first_bit(bits: Any) -> Any:  # pragma: no cover - compiled
+@inlined
+def _first_bit(bits: Words) -> int:  # pragma: no cover - compiled
+    """The lowest bit of several words; -1 if none."""
     for w in range(bits.size):
         if bits[w] != 0:
-            return 64 * w + lowest_bit(bits[w])
+            return 64 * w + int(lowest_bit(bits[w]))
     return -1
 
 
-@kernel
-def _affordable(
-    first: Any, cost: Any, kept: Any, lowest: Any, touched: Any, cap: float, limit: int, is_max: bool
-) -> bool:  # pragma: no cover - compiled
+@inlined
+def _affordable(walk: _Walk, lowest: Ints, touched: Ints) -> bool:  # pragma: no cover - compiled
+    """Whether the cheapest cells left of the slots on the path respect the budget and the number of changes.
+
+    Each slot pays for its own cheapest cell, so no choice that comes here changes or costs less.
+    """
     changes, total = 0, 0.0
     for s in range(touched.size):
-        if touched[s] > 0 and not kept[first[s] + lowest[s]]:
+        at = walk.first[s] + lowest[s]
+        if touched[s] > 0 and not walk.kept[at]:
             changes += 1
-            total += cost[first[s] + lowest[s]]
-    return changes <= limit and (is_max or total * (1 - 1e-12) < cap)
+            total += walk.cost[at]
+    return changes <= walk.limit and (walk.is_max or total * (1 - 1e-12) < walk.cap)
 
 
-@kernel
+@entry
 def assign_bits(
-    scores: Any,
-    scale: Any,
-    leaf_node: Any,
-    leaf_start: Any,
-    entry_slot: Any,
-    entry_bits: Any,
-    tree_start: Any,
-    virtual: Any,
-    part: Any,
-    first: Any,
-) -> Any:  # pragma: no cover - compiled
-    """Give each leaf a bit, by falling value, and clear it in the masks of cells that do not lead there."""
+    scores: FloatArray, scale: FloatArray, leaves: Leaves, virtual: Ints, part: Ints, first: Ints
+) -> tuple[Ints, Ints, Words, Words]:  # pragma: no cover - compiled
+    """Give each leaf a bit, by falling value, and clear it in the masks of cells that do not lead there.
+
+    Returns the values round(score * scale) and the leaves by bit, the masks of all cells, and that of all leaves.
+    """
     n_rows, n_trees = virtual.shape
     words = part[part.size - 1]
     values, leaf = np.zeros((words, 64), np.int64), np.zeros((words, 64), np.int64)
@@ -281,10 +285,10 @@ def assign_bits(
     for c in range(masks.shape[0]):
         for w in range(words):
             masks[c, w] = ~np.uint64(0)
-    rank = np.zeros(leaf_node.size, np.int64)
+    rank = np.zeros(leaves.node.size, np.int64)
     for r in range(n_rows):
         for t in range(n_trees):
-            low, high = tree_start[t], tree_start[t + 1]
+            low, high = leaves.tree[t], leaves.tree[t + 1]
             for k in range(low, high):
                 rank[k] = k
             sort_by(rank[low:high], scores[r])
@@ -294,10 +298,10 @@ def assign_bits(
                 bit = np.uint64(1) << np.uint64(k % 64)
                 valid[w] |= bit
                 values[w, k % 64] = np.int64(np.rint(scores[r, item] * scale[r]))
-                leaf[w, k % 64] = leaf_node[item]
-                for e in range(leaf_start[item], leaf_start[item + 1]):
-                    at = first[entry_slot[e]]
-                    for c in range(first[entry_slot[e] + 1] - at):
-                        if not (entry_bits[e, c // 64] >> np.uint64(c % 64)) & np.uint64(1):
+                leaf[w, k % 64] = leaves.node[item]
+                for e in range(leaves.start[item], leaves.start[item + 1]):
+                    at = first[leaves.slot[e]]
+                    for c in range(first[leaves.slot[e] + 1] - at):
+                        if not (leaves.bits[e, c // 64] >> np.uint64(c % 64)) & np.uint64(1):
                             masks[at + c, w] &= ~bit
     return values, leaf, masks, valid

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from armin.solve.search.compiled import inner
-from armin.solve.search.relu_bounds import (
+from armin.solve.search.goals import Stairs
+from armin.solve.search.relu.bounds import (
     bound_cost,
     bound_largest,
     bound_sum,
@@ -15,8 +16,8 @@ from armin.solve.search.relu_bounds import (
     relax_one,
     sum_top,
 )
-from armin.solve.search.relu_data import BEST, LOOSE, Crowd, Deep, Floats, Leaf, Moves, Node, Stairs, Work
-from armin.solve.search.relu_deep import bound_layers, carry_back, loosen_deep
+from armin.solve.search.relu.data import BEST, LOOSE, Aim, Crowd, Floats, Leaf, Moves, Node, Tables, Work
+from armin.solve.search.relu.deep import bound_layers, carry_back, loosen_deep
 
 __all__ = ["bound_deep", "bound_one"]
 
@@ -26,6 +27,7 @@ TRIES = 4
 
 @inner
 def _keep_gains(work: Work, leaf: Leaf, g: int, need: float) -> None:
+    """Keep the gains of all options under group g's slopes, and its need, for the listing of choices."""
     leaf.need[g] = need
     for j in range(work.gain.size):
         leaf.gain[g, j] = work.gain[j]
@@ -40,7 +42,9 @@ def _each(
 ) -> float:
     """Raise ``each[1]`` of some candidates, whose scores are at most offset + slope @ u, to what acceptance costs.
 
-    Returns the need of the easiest of them.
+    Candidate n needs slope @ u >= x = -offset[n] - tolerance. Every line (theta, Psi) drawn for the easiest of them
+    bounds the others too: cost >= paid + theta x - Psi; beyond the most that can be gained it is infinite. Returns the
+    need of the easiest.
     """
     need = np.inf
     for n in range(first, last):
@@ -67,6 +71,7 @@ def _close_way(crowd: Crowd, each: Floats, q: int, first: int, last: int) -> Non
 
 @inner
 def _open_way(crowd: Crowd, each: Floats, q: int, first: int, last: int, floor: float) -> None:
+    """Before the first margin of a way: it costs at least the floor."""
     if q == 0 or crowd.way[q] != crowd.way[q - 1]:
         for n in range(first, last):
             each[1, n] = floor
@@ -154,20 +159,17 @@ def _steps_each(crowd: Crowd, stairs: Stairs, work: Work, first: int, last: int,
 
 @inner
 def bound_one(
-    moves: Moves,
-    crowd: Crowd,
-    stairs: Stairs,
-    work: Work,
-    leaf: Leaf,
-    node: Node,
-    critical: int,
-    left: int,
-    floor: float,
-    first: int,
-    last: int,
-    cap: float,
+    tables: Tables, stairs: Stairs, work: Work, leaf: Leaf, node: Node, critical: int, aim: Aim
 ) -> tuple[int, int, float, int]:
-    """One hidden layer: first and last step at which a node can be better, its bound, the candidate that decides it."""
+    """One hidden layer: first and last step at which a node can be better, its bound, the candidate that decides it.
+
+    With one margin, s_n(u) <= offset_n + slope @ u with the same slope for all candidates: candidate n can be accepted
+    only where slope @ u >= -offset_n, so weight k only where slope @ u >= -(the offset that candidates of weight k
+    reach). With several margins each candidate gets a cost of its own: the largest over the margins of a way, the least
+    over the ways; those of weight k that are cheapest bound the step.
+    """
+    moves, crowd = tables.moves, tables.crowd
+    left, floor, first, last, cap = aim.left, aim.floor, aim.first, aim.last, aim.cap
     n_candidates = crowd.weight.size
     for n in range(n_candidates):
         work.each[0, n] = -np.inf
@@ -202,21 +204,14 @@ def bound_one(
 
 
 @inner
-def bound_deep(
-    moves: Moves,
-    crowd: Crowd,
-    deep: Deep,
-    stairs: Stairs,
-    work: Work,
-    leaf: Leaf,
-    node: Node,
-    left: int,
-    floor: float,
-    first_step: int,
-    last_step: int,
-    cap: float,
-) -> tuple[int, int, float]:
-    """Several hidden layers, group by group of candidates: first and last step, and the bound."""
+def bound_deep(tables: Tables, stairs: Stairs, work: Work, leaf: Leaf, node: Node, aim: Aim) -> tuple[int, int, float]:
+    """Several hidden layers, group by group of candidates: first and last step, and the bound.
+
+    As :func:`bound_one` with several margins, but each group has slopes of its own. Candidates after the last group get
+    no bound (their cost is the floor); once the groups that cost too much outweigh what may be lost, the node is.
+    """
+    moves, crowd, deep = tables.moves, tables.crowd, tables.deep
+    left, floor, first_step, last_step, cap = aim.left, aim.floor, aim.first, aim.last, aim.cap
     lost = 0.0
     for n in range(crowd.weight.size):
         work.each[0, n] = -np.inf if n < deep.group[-1] else -floor

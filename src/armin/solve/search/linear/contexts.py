@@ -13,37 +13,23 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import LinearModel
 from armin.problem import Problem
-from armin.solve.search.linear_nodes import efficient, spread
+from armin.solve.search.linear.data import Context
+from armin.solve.search.linear.options import Moves, efficient, spread
+from armin.solve.search.ways import rows_of
 
-__all__ = ["Context", "Rows", "accepting_rows", "contexts"]
+__all__ = ["Folded", "contexts", "fold"]
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Every accepted way is a set of rows ``coefficients @ inputs + offset >= 0``."""
+class Folded(NamedTuple):
+    """The rows of a decision with the model folded in: ``coefficients @ inputs + offset`` must not be negative."""
 
     coefficients: FloatArray  # (rows, P)
     offset: FloatArray
     way: IntArray
-
-
-class Context(NamedTuple):
-    """One combination of patterns: options with gains, by feature and cost, and the scores that must be lifted."""
-
-    features: NDArray[np.int64]  # (blocks,)
-    start: NDArray[np.int64]  # (blocks + 1,) into the flat arrays
-    option: NDArray[np.int64]
-    gain: FloatArray  # (options, rows)
-    cost: FloatArray
-    forced: BoolArray  # (blocks,) whether one of the options must be taken
-    score: FloatArray  # (N, rows)
-    doubt: float
-    """What rounding may hide in a sum of scores and gains."""
 
 
 @dataclass(frozen=True)
@@ -56,34 +42,13 @@ class _Pattern:
     forced: bool  # whether one of the options must be taken ("keep" has another pattern)
 
 
-@dataclass(frozen=True)
-class _Moves:
-    """By how much each option of each feature moves the scores."""
-
-    start: NDArray[np.int64]  # (D + 1,)
-    middle: FloatArray  # (options, rows) between the least and the greatest move
-    even: BoolArray  # (options,) whether all candidates move alike
-    cost: FloatArray
-    doubt: float
+def fold(model: LinearModel) -> Folded:
+    """Fold a model into the rows of its decision."""
+    rows = rows_of(model.decision)
+    return Folded(rows.coefficients @ model.weights, rows.coefficients @ model.intercept - rows.cut, rows.way)
 
 
-def accepting_rows(model: LinearModel) -> Rows:
-    """The rows of a model's decision."""
-    coefficients, offset, way = [], [], []
-    for w, margins in enumerate(model.decision.ways()):
-        if margins.cuts.size == 0:
-            margins_rows, margins_cuts = np.zeros((1, model.intercept.size)), np.array([-1.0])
-        else:
-            margins_rows, margins_cuts = margins.coefficients, margins.cuts
-        coefficients.append(margins_rows @ model.weights)
-        offset.append(margins_rows @ model.intercept - margins_cuts)
-        way.append(np.full(margins_cuts.size, w, dtype=np.intp))
-    if not coefficients:
-        coefficients, offset, way = [np.zeros((1, model.n_inputs))], [-np.ones(1)], [np.zeros(1, dtype=np.intp)]
-    return Rows(np.concatenate(coefficients), np.concatenate(offset), np.concatenate(way))
-
-
-def _all_moves(problem: Problem, model: LinearModel, rows: Rows) -> _Moves | None:
+def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Moves | None:
     """The moves of all options; None where some input is not a number."""
     start = np.cumsum([0, *(o.size for o in problem.options)])
     low, high = np.zeros((start[-1], rows.offset.size)), np.zeros((start[-1], rows.offset.size))
@@ -99,10 +64,10 @@ def _all_moves(problem: Problem, model: LinearModel, rows: Rows) -> _Moves | Non
     # a product of P terms, in any order, is off by at most about P * eps * (sum of sizes)
     doubt = 16 * (model.n_inputs + 4) * float(np.finfo(np.float64).eps) * size
     cost = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
-    return _Moves(start, (low + high) / 2, (high - low).max(axis=1) <= doubt, cost, doubt)
+    return Moves(start, (low + high) / 2, (high - low).max(axis=1) <= doubt, cost, doubt)
 
 
-def contexts(problem: Problem, model: LinearModel, rows: Rows, apart: bool) -> list[Context] | None:
+def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) -> list[Context] | None:
     """Every combination of patterns that respects the number of changes; None where some input is not a number.
 
     With ``apart``, changes that gain nothing stay, as they do where sets of features are ruled out.
@@ -115,32 +80,32 @@ def contexts(problem: Problem, model: LinearModel, rows: Rows, apart: bool) -> l
         special[[rule.first, rule.second]] = True
     heard = np.array([bool(model.weights[:, o.columns].any()) for o in problem.options], dtype=bool)
     score = problem.candidates @ rows.coefficients.T + rows.offset
-    kept, size = efficient(moves.start, moves.middle, moves.cost, moves.even, special, apart, moves.doubt * heard)
+    kept, size = efficient(moves, special, apart, moves.doubt * heard)
     if moves.even.all():
         return [_context(moves, kept, size, np.zeros(size.size, dtype=bool), score)]
     return list(_combinations(problem, rows, moves, kept, size, special, score))
 
 
-def _context(moves: _Moves, kept: IntArray, size: IntArray, forced: BoolArray, score: FloatArray) -> Context:
+def _context(moves: Moves, kept: IntArray, size: IntArray, forced: BoolArray, score: FloatArray) -> Context:
     """The context of the options ``kept``, ``size`` of each feature."""
     use = size > 0
     start = np.zeros(int(use.sum()) + 1, dtype=np.int64)
     np.cumsum(size[use], out=start[1:])
     first = np.repeat(moves.start[:-1], size)
     doubt = (size.size + 2) * moves.doubt
-    gain, cost = moves.middle[kept], moves.cost[kept]
+    gain, cost = moves.gain[kept], moves.cost[kept]
     return Context(np.flatnonzero(use), start, kept - first, gain, cost, forced[use], score, doubt)
 
 
 def _combinations(
-    problem: Problem, rows: Rows, moves: _Moves, kept: IntArray, size: IntArray, special: BoolArray, score: FloatArray
+    problem: Problem, rows: Folded, moves: Moves, kept: IntArray, size: IntArray, special: BoolArray, score: FloatArray
 ) -> Iterator[Context]:
     """The contexts of a problem in which some options move candidates differently."""
     ends = np.cumsum(size)
     patterns = []
     for d in range(size.size):
         plain = kept[ends[d] - size[d] : ends[d]]
-        patterns.append([_Pattern(None, plain, moves.middle[plain], False), *_uneven(problem, d, rows, moves, special)])
+        patterns.append([_Pattern(None, plain, moves.gain[plain], False), *_uneven(problem, d, rows, moves, special)])
     for combination in product(*patterns):
         forced = np.array([p.forced for p in combination], dtype=bool)
         if forced.sum() > problem.limit:
@@ -155,7 +120,7 @@ def _combinations(
         yield context._replace(gain=np.concatenate([p.gain for p in combination]))
 
 
-def _uneven(problem: Problem, d: int, rows: Rows, moves: _Moves, special: BoolArray) -> Iterator[_Pattern]:
+def _uneven(problem: Problem, d: int, rows: Folded, moves: Moves, special: BoolArray) -> Iterator[_Pattern]:
     """The patterns of the options of a feature that do not move all candidates alike."""
     begin = int(moves.start[d])
     rest = np.flatnonzero(~moves.even[begin : int(moves.start[d + 1])])

@@ -5,14 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from armin.solve.search.compiled import inner, inner_fast
-from armin.solve.search.relu_data import FREE, HIGH, KEPT, LOW, MUST, STATE, Floats, Moves, Node
+from armin.solve.search.relu.data import FREE, HIGH, KEPT, LOW, MUST, STATE, Floats, Moves, Node
 
 __all__ = ["box", "shrink"]
 
 
 @inner
 def shrink(moves: Moves, node: Node, cheapest: Floats, incumbent: float) -> tuple[float, int]:
-    """Drop options that are too dear beside the others; the least cost (-1 if nothing remains) and the changes left."""
+    """Drop options that are too dear beside the others; the least cost (-1 if nothing remains) and the changes left.
+
+    What must change costs at least the sum of the cheapest, the floor. An option of feature d is too dear if it costs
+    incumbent - floor or more (plus the cheapest of d, if d must change and is in the floor).
+    """
     floor = moves.paid
     left = moves.limit
     for d in range(node.shape[1]):
@@ -70,7 +74,11 @@ def _ends(moves: Moves, d: int, low: int, high: int, least: Floats, most: Floats
 
 @inner_fast
 def box(moves: Moves, node: Node, left: int, u: Floats, wide: Floats, top: Floats) -> None:
-    """Bounds on u = sum of U_d[j_d]: all that must change, and the ``left`` largest of what may."""
+    """Bounds on u = sum of U_d[j_d]: all that must change, and the ``left`` largest of what may.
+
+    For each neuron on its own: u_h <= sum over MUST of max_j U_d[j]_h + the ``left`` largest of max(0, max_j U_d[j]_h)
+    over FREE, and the same from below. ``top`` keeps the largest so far, in order.
+    """
     neurons = u.shape[1]
     n_free = 0
     for d in range(node.shape[1]):

@@ -1,11 +1,16 @@
-"""Bounds of a node: a linear bound on the scores, and what it costs to meet it."""
+"""Bounds of a node: a linear bound on the scores, and what it costs to meet it.
+
+With s_n(u) <= offset_n + slope @ u and u = sum of U_d[j_d], option j of feature d gains slope @ U_d[j], and a candidate
+is accepted only if the gains add up to its need, -offset_n. The least cost of that is a multiple-choice knapsack, and
+Lagrange's bound on it is, for every theta >= 0, theta * need - Psi(theta).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from armin.solve.search.compiled import inner, inner_fast
-from armin.solve.search.relu_data import (
+from armin.solve.search.relu.data import (
     BEST,
     FREE,
     HIGH,
@@ -42,7 +47,9 @@ def relax_one(crowd: Crowd, u: Floats, q: int, critical: int, slope: Floats, gap
     """For one hidden layer: s_n(u) <= offset[n] + slope @ u in the whole box, for every candidate n.
 
     The slopes are those of the critical candidate's chords; the offsets are exact for each candidate:
-    the largest of relu(z) - s z (the least where the weight is negative) on its own interval.
+    the largest of relu(z) - s z (the least where the weight is negative) on its own interval [x, y]. That function is
+    convex, so its largest value is at an end: max(relu(x) - s x, relu(y) - s y). Its least value is at 0, or at the end
+    next to 0: max(0, (1 - s) x, -s y). As z = F_n + u, the part s F_n goes into the offset. Any slopes give a bound.
     """
     base = crowd.base
     neurons, n_candidates = base.shape
@@ -82,7 +89,10 @@ def relax_one(crowd: Crowd, u: Floats, q: int, critical: int, slope: Floats, gap
 
 @inner
 def loosen_one(u: Floats, wide: Floats, gaps: Floats, loose: Floats) -> None:
-    """Add to ``loose`` how much of the gaps each feature answers for."""
+    """Add to ``loose`` how much of the gaps each feature answers for: its share of the width of each neuron's interval.
+
+    Only the order of the search depends on it.
+    """
     for h in range(gaps.size):
         if gaps[h] > 0.0:
             share = gaps[h] / (u[1, h] - u[0, h])
@@ -92,7 +102,11 @@ def loosen_one(u: Floats, wide: Floats, gaps: Floats, loose: Floats) -> None:
 
 @inner
 def quantile(values: Floats, weight: Floats, required: float, order: Ints) -> tuple[float, int]:
-    """The largest value that candidates of the required weight reach, and one that has it."""
+    """The largest value that candidates of the required weight reach, and one that has it.
+
+    The weighted order statistic, by quickselect: split what is left into above, equal and below a pivot, and go on in
+    the part in which the weight, added from the top, passes ``required``.
+    """
     first, last, reached = 0, values.size, 0.0
     while True:
         pivot = values[order[(first + last) // 2]]
@@ -125,7 +139,10 @@ def quantile(values: Floats, weight: Floats, required: float, order: Ints) -> tu
 
 @inner_fast
 def gains(moves: Moves, node: Node, slope: Floats, gain: Floats, best: Floats) -> None:
-    """What each option adds under the slopes, and the best of each feature."""
+    """What each option adds under the slopes, and the best of each feature.
+
+    gain_j = slope @ U_d[j]; along a line U_d[j] = delta_j row_d it is (slope @ row_d) delta_j, largest at an end.
+    """
     for d in range(node.shape[1]):
         if node[STATE, d] == KEPT:
             continue
@@ -175,7 +192,11 @@ def sum_top(node: Node, value: Floats, left: int, chosen: Ints) -> tuple[float, 
 
 @inner_fast
 def _psi(moves: Moves, node: Node, work: Work, left: int, theta: float) -> tuple[float, float]:
-    """Psi(theta) = max of theta * gain - cost over the relaxed choices, and the gain where it is taken."""
+    """Psi(theta) = max of theta * gain - cost over the relaxed choices, and the gain where it is taken.
+
+    Features are independent but for the number of changes, so each takes its own best option, and of what may change
+    the ``left`` largest positive values count. The gain is the slope of Psi at theta.
+    """
     value, reach = work.feature[VALUE], work.feature[REACH]
     for d in range(value.size):
         if node[STATE, d] == KEPT:
@@ -202,8 +223,10 @@ def bound_sum(
 ) -> tuple[float, int]:
     """Least sum of costs that can gain ``need``: the largest theta * need - Psi(theta); and the number of lines drawn.
 
-    A line (theta, Psi(theta)) bounds the cost for every other need too; ``lines`` are there already.
-    Stops at a bound of ``stop``.
+    For a choice with gain >= need, cost >= cost - theta (gain - need) >= theta * need - Psi(theta). That is concave in
+    theta with slope need - gain: theta grows while the gain is too small; between a theta that is too small and one
+    that is too large, the next one is where the tangents meet. A line (theta, Psi(theta)) bounds the cost for every
+    other need too; ``lines`` are there already. Stops at a bound of ``stop``.
     """
     theta, step, last = 0.0, lines, min(lines + 32, work.lines.shape[0])
     left_theta, left_psi, left_gain = 0.0, 0.0, 0.0
@@ -239,7 +262,11 @@ def bound_sum(
 
 @inner
 def bound_largest(moves: Moves, node: Node, work: Work, left: int, need: float, floor: float, stop: float) -> float:
-    """Least maximum of costs that can gain ``need``."""
+    """Least maximum of costs that can gain ``need``.
+
+    Bisection on what an option may cost: the most that can be gained rises with it. Returns an end at which the need
+    is not yet met, which no valid choice undercuts.
+    """
     below, above = floor, stop
     value = work.feature[VALUE]
     for step in range(18):

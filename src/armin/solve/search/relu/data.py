@@ -11,12 +11,12 @@ __all__ = [
     "FREE",
     "KEPT",
     "MUST",
+    "Aim",
     "Crowd",
     "Deep",
     "Leaf",
     "Moves",
     "Pool",
-    "Stairs",
     "Tables",
     "Words",
     "Work",
@@ -40,6 +40,10 @@ STATE, LOW, HIGH = 0, 1, 2
 
 CHEAPEST, BEST, VALUE, REACH, LOOSE = 0, 1, 2, 3, 4
 """Rows of ``Work.feature``: least cost, best gain, two working rows, how much the feature loosens the relaxation."""
+
+OPEN, PLACES, STAMP, VISITED, SCORED, NEWEST = range(6)
+"""Entries of ``Pool.tally``: nodes in the heap, free places, next stamp, nodes visited, choices scored, and whether the
+newest node comes first instead of the lowest bound."""
 
 BLOCK = 32
 """Candidates that are scored at once."""
@@ -78,14 +82,6 @@ class Crowd(NamedTuple):
     tolerance: float
 
 
-class Stairs(NamedTuple):
-    """What is wanted: S steps of rising weight and cost. A choice is better if it improves one of them."""
-
-    require: Floats  # (S,) the weight that a choice needs to count for a step
-    cost: Floats  # (S,) what it must cost less than
-    top: Floats  # (S,) the weight up to which the step goes
-
-
 class Deep(NamedTuple):
     """L hidden layers of at most X neurons; G groups of similar candidates; and space to work in."""
 
@@ -111,8 +107,6 @@ class Words(NamedTuple):
     slot: Ints  # (D,) index of the feature in the problem
     fixed: Ints  # (features of the problem,) the choice where this search does not decide
     forbidden: Ints  # (., features of the problem)
-    sets: Bools  # (., features of the problem) a choice that changes exactly one of these ...
-    price: Floats  # (.,) ... must cost less than this
     rule: Ints  # (., 4) first and second feature, place in `table`, its width
     table: Bools
 
@@ -127,7 +121,17 @@ class Pool(NamedTuple):
     stamp: Ints  # (places,)
     heap: Ints  # (places,)
     free: Ints  # (places,)
-    tally: Ints  # heap size, free places, next stamp, nodes, choices scored, whether the newest node comes first
+    tally: Ints  # (6,) see ``OPEN`` and the others
+
+
+class Aim(NamedTuple):
+    """What is wanted of a node."""
+
+    left: int  # changes that what is free may still make
+    floor: float  # no choice of the node costs less
+    first: int  # the first step of the stairs that it may improve
+    last: int  # and the last
+    cap: float  # what it must cost less than
 
 
 class Work(NamedTuple):
@@ -162,6 +166,7 @@ class Leaf(NamedTuple):
     score: Floats  # (BLOCK,)
     alive: Ints  # (BLOCK,)
     choice: Ints  # (1 + FOUND, features of the problem) the one at hand, those found
+    changed: NDArray[np.uint64]  # the set of features that the one at hand changes
     found: Floats  # (2, FOUND) cost and weight of those found
     sums: Floats  # (K + 1,)
 
@@ -177,8 +182,8 @@ class Tables(NamedTuple):
 
 def new_pool(features: int, places: int) -> Pool:
     """An empty pool."""
-    count = np.zeros(6, np.int64)
-    count[1] = places
+    tally = np.zeros(6, np.int64)
+    tally[PLACES] = places
     return Pool(
         node=np.zeros((places, 3, features), np.int32),
         bound=np.zeros(places),
@@ -187,7 +192,7 @@ def new_pool(features: int, places: int) -> Pool:
         stamp=np.zeros(places, np.int64),
         heap=np.zeros(places, np.int64),
         free=np.arange(places, dtype=np.int64)[::-1].copy(),
-        tally=count,
+        tally=tally,
     )
 
 
@@ -197,11 +202,11 @@ def larger_pool(pool: Pool) -> Pool:
     new = new_pool(features, 2 * places)
     for name in ("node", "bound", "critical", "high", "stamp", "heap"):
         getattr(new, name)[:places] = getattr(pool, name)
-    free = int(pool.tally[1])
+    free = int(pool.tally[PLACES])
     new.free[:places] = np.arange(places, 2 * places)[::-1]
     new.free[places : places + free] = pool.free[:free]
     new.tally[:] = pool.tally
-    new.tally[1] = places + free
+    new.tally[PLACES] = places + free
     return new
 
 
@@ -241,6 +246,7 @@ def new_leaf(tables: Tables) -> Leaf:
         score=np.zeros(BLOCK),
         alive=np.zeros(BLOCK, np.int64),
         choice=np.zeros((1 + FOUND, tables.words.fixed.size), np.int64),
+        changed=np.zeros(max(1, (tables.words.fixed.size + 63) // 64), np.uint64),
         found=np.zeros((2, FOUND)),
         sums=np.zeros(k + 1),
     )

@@ -8,7 +8,6 @@ cheapest is kept. A *local* one (a missing feature) maps a candidate and an opti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Options, Problem
-from armin.solve.search.words import kernel
+from armin.solve.search.compiled import entry
+from armin.solve.search.words import Ints, Words
 
 __all__ = ["Cells", "Common", "Local", "Splits", "cells_of", "merge_rows", "number_tests", "split_features"]
 
@@ -219,8 +219,9 @@ def merge_rows(signature: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     return rank[new], group
 
 
-@kernel
-def _codes(signature: Any) -> Any:  # pragma: no cover - compiled
+@entry
+def _codes(signature: Ints) -> Words:  # pragma: no cover - compiled
+    """A number for each row: its entries mixed in one after the other, so that equal rows get equal numbers."""
     code = np.zeros(signature.shape[0], np.uint64)
     for i in range(signature.shape[0]):
         mixed = np.uint64(0)
@@ -231,8 +232,8 @@ def _codes(signature: Any) -> Any:  # pragma: no cover - compiled
     return code
 
 
-@kernel
-def _is_new(signature: Any, code: Any, rank: Any) -> Any:  # pragma: no cover - compiled
+@entry
+def _is_new(signature: Ints, code: Words, rank: IntArray) -> BoolArray:  # pragma: no cover - compiled
     """Whether a row differs from the one before it; equal codes are compared in full."""
     new = np.zeros(rank.size, np.bool_)
     new[0] = True

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from armin.solve.search.compiled import inner
-from armin.solve.search.relu_data import FREE, HIGH, KEPT, LOW, MUST, STATE, Pool
+from armin.solve.search.relu.data import FREE, HIGH, KEPT, LOW, MUST, NEWEST, OPEN, PLACES, STAMP, STATE, Pool
 
 __all__ = ["pop", "push", "release", "split"]
 
 
 @inner
 def _before(pool: Pool, a: int, b: int) -> bool:
-    if pool.tally[5] == 0 and pool.bound[a] != pool.bound[b]:
+    """Whether node a comes before b: the lower bound; among equals, and where memory is short, the newer one."""
+    if pool.tally[NEWEST] == 0 and pool.bound[a] != pool.bound[b]:
         return bool(pool.bound[a] < pool.bound[b])
     return bool(pool.stamp[a] > pool.stamp[b])
 
@@ -18,10 +19,10 @@ def _before(pool: Pool, a: int, b: int) -> bool:
 @inner
 def push(pool: Pool, place: int) -> None:
     """Put a node into the heap."""
-    heap, i = pool.heap, pool.tally[0]
-    pool.tally[0] += 1
-    pool.stamp[place] = pool.tally[2]
-    pool.tally[2] += 1
+    heap, i = pool.heap, pool.tally[OPEN]
+    pool.tally[OPEN] += 1
+    pool.stamp[place] = pool.tally[STAMP]
+    pool.tally[STAMP] += 1
     while i > 0 and _before(pool, place, heap[(i - 1) >> 1]):
         heap[i] = heap[(i - 1) >> 1]
         i = (i - 1) >> 1
@@ -33,8 +34,8 @@ def pop(pool: Pool) -> int:
     """Take the first node out of the heap."""
     heap = pool.heap
     top = heap[0]
-    pool.tally[0] -= 1
-    size = pool.tally[0]
+    pool.tally[OPEN] -= 1
+    size = pool.tally[OPEN]
     place, i = heap[size], 0
     while 2 * i + 1 < size:
         child = 2 * i + 1
@@ -51,13 +52,16 @@ def pop(pool: Pool) -> int:
 @inner
 def release(pool: Pool, place: int) -> None:
     """Give a place back."""
-    pool.free[pool.tally[1]] = place
-    pool.tally[1] += 1
+    pool.free[pool.tally[PLACES]] = place
+    pool.tally[PLACES] += 1
 
 
 @inner
 def split(pool: Pool, place: int, d: int, middle: int, bound: float, critical: int, weight: float) -> None:
-    """Branch on feature d: keep it, move it down, move it up; or halve its range."""
+    """Branch on feature d: keep it, move it down, move it up; or halve its range.
+
+    The parts cover the node and do not overlap; each inherits the node's bound, which holds for all its choices.
+    """
     a, b = pool.node[place, LOW, d], pool.node[place, HIGH, d]
     free = pool.node[place, STATE, d] == FREE
     cut = min(max(middle, a), b) if free else (a + b) // 2
@@ -71,8 +75,8 @@ def split(pool: Pool, place: int, d: int, middle: int, bound: float, critical: i
             low = cut
         if (part == 0 and not free) or low == high:
             continue
-        pool.tally[1] -= 1
-        new = pool.free[pool.tally[1]]
+        pool.tally[PLACES] -= 1
+        new = pool.free[pool.tally[PLACES]]
         for row in range(3):
             for e in range(pool.node.shape[2]):
                 pool.node[new, row, e] = pool.node[place, row, e]

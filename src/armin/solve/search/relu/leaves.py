@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from armin.solve.search.compiled import inner, inner_fast
-from armin.solve.search.relu_data import (
+from armin.solve.search.goals import Bans, Stairs
+from armin.solve.search.relu.data import (
     BLOCK,
     FREE,
     HIGH,
     LOW,
     MUST,
     STATE,
+    Aim,
     Crowd,
     Deep,
     Floats,
@@ -19,13 +21,15 @@ from armin.solve.search.relu_data import (
     Leaf,
     Moves,
     Node,
-    Stairs,
+    Tables,
     Words,
     Work,
 )
-from armin.solve.search.relu_deep import carry_forward
+from armin.solve.search.relu.deep import carry_forward
+from armin.solve.search.words import Words as Bits
+from armin.solve.search.words import add_bit, price_of
 
-__all__ = ["list_choices", "number_of_choices", "price_of", "step_above"]
+__all__ = ["list_choices", "mark_changed", "number_of_choices", "step_above"]
 
 
 @inner_fast
@@ -78,17 +82,13 @@ def _accepted(crowd: Crowd, deep: Deep, u: Floats, required: float, score: Float
 
 
 @inner
-def price_of(words: Words, choice: Ints) -> float:
-    """What a choice must cost less than because of the features that it changes."""
-    for i in range(words.sets.shape[0]):
-        same = True
-        for d in range(choice.size):
-            if words.sets[i, d] != (choice[d] != 0):
-                same = False
-                break
-        if same:
-            return float(words.price[i])
-    return np.inf
+def mark_changed(choice: Ints, changed: Bits) -> None:
+    """The set of features in which ``choice`` is not "keep", as bits."""
+    for w in range(changed.size):
+        changed[w] = 0
+    for d in range(choice.size):
+        if choice[d] != 0:
+            add_bit(changed, d)
 
 
 @inner
@@ -111,10 +111,9 @@ def _allowed(words: Words, choice: Ints) -> bool:
 
 @inner
 def _test(
-    crowd: Crowd,
-    deep: Deep,
+    tables: Tables,
     stairs: Stairs,
-    words: Words,
+    bans: Bans,
     leaf: Leaf,
     depth: int,
     cost: float,
@@ -124,15 +123,19 @@ def _test(
 ) -> tuple[float, int]:
     """The weight that the choice taken so far reaches if it is better than all found, else -1; and how many there are.
 
-    It joins them, in the place of one that it beats.
+    It joins them, in the place of one that it beats. With groups, sum_i gain_g[j_i] < need_g says that no candidate of
+    group g is accepted, before any score is computed.
     """
+    crowd, deep, words = tables.crowd, tables.deep, tables.words
     choice = leaf.choice[0]
     for d in range(choice.size):
         choice[d] = words.fixed[d]
     for i in range(depth):
         choice[words.slot[leaf.sequence[leaf.taken[0, i]]]] = words.option[leaf.taken[1, i]]
-    if words.sets.shape[0] > 0 and cost >= price_of(words, choice):
-        return -1.0, n_found
+    if bans.price.size > 0:
+        mark_changed(choice, leaf.changed)
+        if cost >= price_of(bans, leaf.changed, True):
+            return -1.0, n_found
     if n_groups > 1:
         lost = 0.0
         for g in range(n_groups):
@@ -176,7 +179,11 @@ def step_above(cost: Floats, x: float, first: int, last: int) -> int:
 
 @inner
 def number_of_choices(node: Node, left: int, sums: Floats) -> float:
-    """How many choices a node holds: a product, times elementary symmetric sums."""
+    """How many choices a node holds.
+
+    The product of the sizes n_d of what must change, times e_0 + ... + e_left, where e_k, the elementary symmetric sum
+    of the sizes of what may change, counts the ways to change k of them.
+    """
     product = 1.0
     for i in range(left + 1):
         sums[i] = 0.0
@@ -226,25 +233,16 @@ def _arrange(moves: Moves, leaf: Leaf, node: Node, left: int) -> tuple[int, int,
 
 @inner
 def list_choices(
-    moves: Moves,
-    crowd: Crowd,
-    deep: Deep,
-    stairs: Stairs,
-    words: Words,
-    work: Work,
-    leaf: Leaf,
-    node: Node,
-    left: int,
-    first: int,
-    last: int,
-    cap: float,
-    n_groups: int,
+    tables: Tables, stairs: Stairs, bans: Bans, work: Work, leaf: Leaf, node: Node, aim: Aim, n_groups: int
 ) -> tuple[int, int]:
     """List the choices of a node that are better at one of the steps ``first .. last``, and cost less than ``cap``.
 
-    They go to ``leaf.choice[1:]``; returns their number, and how many were scored. With one group, ``leaf.gain`` and
-    ``work.step`` rule out partial choices; with more, ``leaf.need`` whole ones; with none, they say nothing.
+    They go to ``leaf.choice[1:]``; returns their number, and how many were scored. Options are taken level by level,
+    what must change first. With one group, a partial choice is left where what it gained and the most that can follow
+    is less than the step needs (``leaf.gain``, ``work.step``: the bound s_n(u) <= offset_n + slope @ u is linear in
+    the options, so gains add up); with more, ``leaf.need`` rules out whole choices; with none, they say nothing.
     """
+    moves, left, first, last, cap = tables.moves, aim.left, aim.first, aim.last, aim.cap
     n_must, size, free_gain = _arrange(moves, leaf, node, left)
     at, taken, paid, got, more_gain = leaf.taken[0], leaf.taken[1], leaf.got[0], leaf.got[1], leaf.ahead[1]
     deepest, n_found, scored = n_must + left, 0, 0
@@ -291,9 +289,7 @@ def list_choices(
             i = step_above(stairs.cost, cost, first, last)
             if i <= last and cost < cap and (n_groups != 1 or gain >= work.step[i]):
                 scored += 1
-                weight, n_found = _test(
-                    crowd, deep, stairs, words, leaf, done, cost, stairs.require[i], n_groups, n_found
-                )
+                weight, n_found = _test(tables, stairs, bans, leaf, done, cost, stairs.require[i], n_groups, n_found)
                 if weight >= 0.0:
                     if weight >= stairs.top[last]:
                         cap = cost

@@ -10,64 +10,28 @@ that cannot be reached within the budget and the number of changes get no bit at
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import Above, TreeEnsemble
-from armin.solve.search.trees_cells import Common
-from armin.solve.search.trees_leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
-from armin.solve.search.words import Words, kernel, lowest_bit, sets_as_words
+from armin.solve.search.compiled import entry
+from armin.solve.search.trees.cells import Common
+from armin.solve.search.trees.data import ALL, COST, COUNT, KEPT, MASK, Exact, Shape, Tables
+from armin.solve.search.trees.leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
+from armin.solve.search.ways import rows_of
+from armin.solve.search.words import Ints, Words, lowest_bit
 
-__all__ = ["ExactTables", "TreeSearch", "TreeTables", "build_tables"]
-
-
-class TreeTables(NamedTuple):
-    """What the search reads. V = rows * trees "virtual" trees; trees that all candidates share come first."""
-
-    shape: NDArray[np.int64]  # see the constants below
-    part: NDArray[np.int64]  # (V + 1,) first word of each virtual tree
-    values: NDArray[np.int64]  # (words, 64) leaf values, fixed point, falling within a tree
-    rows: NDArray[np.int64]  # (3, rows): base minus cut, what rounding may hide, which way of being accepted
-    masks: Words  # (., words): none; all; AND of 2^k kept features; OR of 2^k options of each side
-    sides: NDArray[np.int64]  # (D, 2, 3): first row in ``masks``, number of options, first entry in ``costs``
-    costs: FloatArray  # of the options of each side, rising
-    local_cell: NDArray[np.int32]  # (F, J, N') cell of each candidate after each option
-    local_part: NDArray[np.int64]  # (F, 3): number of options, first row in ``cell_masks``, number of cells
-    local_cost: FloatArray  # (F, J)
-    cell_masks: Words  # (cells, words of own trees)
-    weight: FloatArray  # (N',) of merged candidates
-    bit: NDArray[np.int64]  # (D + F,) position of common and local features in the problem; -1: none
-    banned: Words  # (sets, .) sets of positions that must not be the ones that change
-
-
-SHARED, OWN, COMMON, LOCAL, LIMIT, IS_MAX, KEEP_AT, OWN_WORD = range(8)
-"""Entries of ``TreeTables.shape``: trees without and with a split on a column in which candidates differ,
-features of both sorts, changes allowed, whether costs combine by max, first row of kept features, first own word."""
-
-
-class ExactTables(NamedTuple):
-    """What the model's own sum needs, in its order and precision."""
-
-    leaf: NDArray[np.int64]  # (words, 64) node of each bit
-    value: FloatArray  # (nodes, C)
-    tree_at: NDArray[np.int64]  # (trees,) virtual tree of row 0
-    base: FloatArray  # (C,)
-    accepted: BoolArray  # (C,) accepted outputs of Among; empty for Above
-    cut: float
-    divisor: float
-    single: bool  # float32 sums
-    base_last: bool
+__all__ = ["TreeSearch", "build_tables"]
 
 
 @dataclass(frozen=True)
 class TreeSearch:
     """Tables for the kernels, and what Python needs to read the answer."""
 
-    tables: TreeTables
-    exact: ExactTables
+    tables: Tables
+    exact: Exact
     common_feature: list[int]
     local_feature: list[int]
     option: IntArray  # option index of each entry of ``costs``
@@ -79,7 +43,7 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
     problem, model = reduced.problem, reduced.model
     slots = make_slots(reduced, cap)
     leaves = find_leaves(reduced, slots, cap)
-    coefficients, cuts, way = _ways(model)
+    coefficients, cuts, way = rows_of(model.decision)
     exact = model.value.astype(model.precision).astype(np.float64)
     base = model.base.astype(model.precision).astype(np.float64)
     n_rows, n_trees = cuts.size, model.n_trees
@@ -87,33 +51,41 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
     virtual, part = _layout(own, np.diff(leaves.tree), n_rows)
     start, slack, scale = _fixed_point(model, coefficients, cuts, exact, base, leaves)
     scores = np.ascontiguousarray(coefficients @ exact[leaves.node].T)
-    values, leaf, cell_masks, valid = assign_bits(
-        scores, scale, leaves.node, leaves.start, leaves.slot, leaves.bits, leaves.tree, virtual, part, slots.first
-    )
+    values, leaf, cell_masks, valid = assign_bits(scores, scale, leaves, virtual, part, slots.first)
     commons, order = _by_importance(reduced, slots, cell_masks, valid, part, values)
     sizes, options, costs, singles, keep = _sides(commons, order, slots, cell_masks, cap)
-    keep_at = 2
     levels = max(1, len(commons).bit_length())
     side_levels = np.array([[int(s).bit_length() for s in row] for row in sizes], dtype=np.int64).reshape(-1, 2)
-    reach_at = keep_at + levels * len(commons)
+    reach_at = KEPT + levels * len(commons)
     sides = np.stack([reach_at + _starts(sizes * side_levels), sizes, _starts(sizes)], axis=2)
     masks = _all_masks(valid, keep, singles, sides, reach_at + int((sizes * side_levels).sum()))
     n_own = int(own.sum())
     own_word = int(part[n_rows * (n_trees - n_own)])
-    shape = [n_trees - n_own, n_own, len(commons), len(reduced.locals_), problem.limit, problem.aggregate == "max"]
-    local_tables = _local_tables(reduced, slots, cell_masks, own_word)
-    tables = TreeTables(
-        np.array([*shape, keep_at, own_word], dtype=np.int64),
-        part,
-        values,
-        np.stack([start, slack, way]),
-        masks,
-        sides,
-        costs,
-        *local_tables,
-        reduced.weight,
-        np.array([*(f.feature for f in commons), *(f.feature for f in reduced.locals_)], dtype=np.int64),
-        sets_as_words(problem.forbidden_sets, len(problem.options)),
+    shape = Shape(
+        shared=n_trees - n_own,
+        own=n_own,
+        common=len(commons),
+        local=len(reduced.locals_),
+        limit=problem.limit,
+        is_max=problem.aggregate == "max",
+        own_word=own_word,
+        total=float(problem.weights.sum()),
+    )
+    local_cell, local_part, local_cost, local_masks = _local_tables(reduced, slots, cell_masks, own_word)
+    tables = Tables(
+        shape=shape,
+        part=part,
+        values=values,
+        rows=np.stack([start, slack, way.astype(np.int64)]),
+        masks=masks,
+        sides=sides,
+        costs=costs,
+        local_cell=local_cell,
+        local_part=local_part,
+        local_cost=local_cost,
+        cell_masks=local_masks,
+        weight=reduced.weight,
+        bit=np.array([*(f.feature for f in commons), *(f.feature for f in reduced.locals_)], dtype=np.int64),
     )
     return TreeSearch(
         tables,
@@ -123,22 +95,6 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
         options,
         [f.option for f in reduced.locals_],
     )
-
-
-def _ways(model: TreeEnsemble) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
-    """Every accepted way is a set of rows ``coefficients @ outputs >= cut``."""
-    coefficients, cuts, way = [], [], []
-    for w, margins in enumerate(model.decision.ways()):
-        if margins.cuts.size:
-            coefficients.append(margins.coefficients)
-            cuts.append(margins.cuts)
-        else:  # nothing to beat
-            coefficients.append(np.zeros((1, model.base.size)))
-            cuts.append(np.array([-1.0]))
-        way.append(np.full(cuts[-1].size, w, dtype=np.int64))
-    if not cuts:  # no output is accepted
-        return np.zeros((1, model.base.size)), np.ones(1), np.zeros(1, dtype=np.int64)
-    return np.concatenate(coefficients), np.concatenate(cuts), np.concatenate(way)
 
 
 def _own(reduced: Reduced, leaves: Leaves) -> BoolArray:
@@ -239,7 +195,7 @@ def _local_tables(
         number[order] = np.arange(order.size)
         cell[i, : local.option.size] = number[local.cell[:, local.sort[reduced.first]]]
         cost[i, : local.option.size] = local.cost
-        part[i] = local.option.size, used, order.size
+        part[i] = used, local.option.size, order.size
         rows.append(slots.first[slot] + np.arange(order.size))
         used += order.size
     return cell, part, cost, np.ascontiguousarray(masks[np.concatenate(rows), own_word:])
@@ -247,26 +203,31 @@ def _local_tables(
 
 def _exact_tables(
     model: TreeEnsemble, leaf: NDArray[np.int64], exact: FloatArray, tree_at: NDArray[np.int64], base: FloatArray
-) -> ExactTables:
+) -> Exact:
     decision = model.decision
     accepted = np.zeros(0 if isinstance(decision, Above) else decision.n_outputs, dtype=bool)
     if not isinstance(decision, Above):
         accepted[list(decision.accepted)] = True
     cut = float(decision.cut) if isinstance(decision, Above) else 0.0
     single = model.precision == "float32"
-    return ExactTables(leaf, exact, tree_at, base, accepted, cut, float(model.divisor), single, bool(model.base_last))
+    return Exact(leaf, exact, tree_at, base, accepted, cut, float(model.divisor), single, bool(model.base_last))
 
 
-@kernel
-def _all_masks(valid: Any, keep: Any, singles: Any, sides: Any, total: int) -> Any:  # pragma: no cover - compiled
-    """Row 0: nothing. Row 1: all leaves. Then sparse tables: level k joins 2^k rows, so two rows join any range."""
+@entry
+def _all_masks(
+    valid: Words, keep: Words, singles: Words, sides: Ints, total: int
+) -> Words:  # pragma: no cover - compiled
+    """Row 0: nothing. Row 1: all leaves. Then sparse tables: level k joins 2^k rows, so two rows join any range.
+
+    Level k + 1 of kept features d is row[k, d] AND row[k, d + 2^k]; of the options of a side, the same with OR.
+    """
     count, width = keep.shape
     out = np.zeros((total, width), np.uint64)
     for w in range(width):
-        out[1, w] = valid[w]
+        out[ALL, w] = valid[w]
         for i in range(count):
-            out[2 + i, w] = keep[i, w]
-    step, row = 1, 2
+            out[KEPT + i, w] = keep[i, w]
+    step, row = 1, KEPT
     while 2 * step <= count:
         for i in range(count - 2 * step + 1):
             for w in range(width):
@@ -275,7 +236,7 @@ def _all_masks(valid: Any, keep: Any, singles: Any, sides: Any, total: int) -> A
         row += count
     for d in range(count):
         for side in range(2):
-            row, size, at = sides[d, side, 0], sides[d, side, 1], sides[d, side, 2]
+            row, size, at = sides[d, side, MASK], sides[d, side, COUNT], sides[d, side, COST]
             for i in range(size):
                 for w in range(width):
                     out[row + i, w] = singles[at + i, w]
@@ -289,8 +250,14 @@ def _all_masks(valid: Any, keep: Any, singles: Any, sides: Any, total: int) -> A
     return out
 
 
-@kernel
-def _importance(keep: Any, free: Any, base: Any, part: Any, values: Any) -> Any:  # pragma: no cover - compiled
+@entry
+def _importance(
+    keep: Words, free: Words, base: Words, part: Ints, values: Ints
+) -> FloatArray:  # pragma: no cover - compiled
+    """How much feature d moves the bound: S(d free, others kept) - S(all kept) + S(all free) - S(d kept, others free).
+
+    S is the sum over the trees of the best leaf that the masks leave. Only the order of the search depends on it.
+    """
     count = keep.shape[0]
     gain = np.zeros(count)
     for d in range(count):

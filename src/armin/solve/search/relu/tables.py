@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import ReluNetwork
-from armin.problem import Options, Problem
-from armin.solve.search.relu_data import (
+from armin.problem import Choice, Options, Problem
+from armin.solve.search.relu.data import (
     BLOCK,
     FREE,
     HIGH,
@@ -26,8 +27,9 @@ from armin.solve.search.relu_data import (
     Tables,
     Words,
 )
+from armin.solve.search.ways import rows_of
 
-__all__ = ["Case", "Plan", "cases_of", "first_node", "plan_of", "tables_of"]
+__all__ = ["Case", "Plan", "cases_of", "choices_table", "first_node", "plan_of", "tables_of"]
 
 SAME = 1e-12
 """Moves that differ by less than this share of the values' magnitude are the same: rounding of x + a - x."""
@@ -109,14 +111,13 @@ def _network(model: ReluNetwork) -> Network:
         eye = np.eye(weights[0].shape[1])
         weights = [np.hstack([weights[0], -weights[0]]), np.vstack([eye, -eye])]
         biases = [np.concatenate([biases[0], -biases[0]]), np.zeros(eye.shape[0])]
-    ways = model.decision.ways()
-    coefficients = np.concatenate([w.coefficients for w in ways])
+    coefficients, cut, way = rows_of(model.decision)
     return Network(
         weights=tuple(np.ascontiguousarray(w, dtype=np.float64) for w in weights[:-1]),
         biases=tuple(np.ascontiguousarray(b, dtype=np.float64) for b in biases[:-1]),
         margin=coefficients @ np.asarray(weights[-1], dtype=np.float64).T,
-        bias=coefficients @ np.asarray(biases[-1], dtype=np.float64) - np.concatenate([w.cuts for w in ways]),
-        way=np.concatenate([np.full(w.cuts.size, i, dtype=np.intp) for i, w in enumerate(ways)]),
+        bias=coefficients @ np.asarray(biases[-1], dtype=np.float64) - cut,
+        way=way,
     )
 
 
@@ -165,6 +166,11 @@ def _layers(network: Network, features: int) -> Deep:
         span=np.zeros((layers, most, features)),
         layer=np.zeros((2, most, BLOCK)),
     )
+
+
+def choices_table(choices: Sequence[Choice], features: int) -> Ints:
+    """Choices as rows."""
+    return np.array(choices, dtype=np.int64).reshape(len(choices), features)
 
 
 def _rules(problem: Problem) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
@@ -234,9 +240,7 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
             option=np.concatenate([np.zeros(0, np.int64), *option]).astype(np.int64),
             slot=np.array(slot, dtype=np.int64),
             fixed=np.zeros(len(problem.options), np.int64),
-            forbidden=np.array(sorted(problem.forbidden), dtype=np.int64).reshape(-1, len(problem.options)),
-            sets=np.zeros((0, len(problem.options)), bool),
-            price=np.zeros(0),
+            forbidden=choices_table(sorted(problem.forbidden), len(problem.options)),
             rule=rule,
             table=rule_table,
         ),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from armin.solve.search.compiled import inner, inner_fast
-from armin.solve.search.relu_bounds import sum_top
-from armin.solve.search.relu_data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Work
+from armin.solve.search.relu.bounds import sum_top
+from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Work
 
 __all__ = ["bound_layers", "carry_back", "carry_forward", "loosen_deep"]
 
@@ -51,7 +51,9 @@ def _set_lines(z: Floats, i: int, h: int) -> None:
 def carry_back(deep: Deep, top: int, slope: Floats, record: bool) -> float:
     """Turn a bound back[0] @ relu(z) on layer ``top`` into one that is linear in the first layer.
 
-    Returns the constant; the coefficients of the first layer go to ``slope``.
+    From the top down: c relu(z) <= c (up_slope z + up_shift) where c > 0, <= c down_slope z where c <= 0 (both lines
+    hold on the neuron's interval); then z = weight @ relu(layer below) + bias. Returns the constant; the coefficients
+    of the first layer go to ``slope``.
     """
     now, shift, z, back = 0, 0.0, deep.z, deep.back
     for i in range(top, -1, -1):
@@ -85,7 +87,11 @@ def carry_back(deep: Deep, top: int, slope: Floats, record: bool) -> float:
 
 @inner_fast
 def _highest(moves: Moves, deep: Deep, work: Work, node: Node, left: int, g: int, span: Floats) -> float:
-    """The most that slope @ z can be in the first layer for the candidates of group g."""
+    """The most that slope @ z can be in the first layer for the candidates of group g.
+
+    z = centre + spread.T @ place_n + u: the first part is fixed, the second largest at an end of each place's interval
+    in the group, the third the sum of the best gains of what must change and the ``left`` best of what may.
+    """
     slope, best = work.slope, work.feature[BEST]
     total = 0.0
     for h in range(slope.size):
@@ -120,7 +126,11 @@ def _highest(moves: Moves, deep: Deep, work: Work, node: Node, left: int, g: int
 
 @inner_fast
 def bound_layers(moves: Moves, deep: Deep, work: Work, node: Node, left: int, g: int) -> None:
-    """Intervals and lines of every hidden neuron for the candidates of group g."""
+    """Intervals and lines of every hidden neuron for the candidates of group g.
+
+    Layer by layer: the first from the box; the others from the intervals below (interval arithmetic), and where that
+    leaves the sign open, from +z and -z carried back to the first layer. The tighter one holds, as both do.
+    """
     z = deep.z
     for h in range(deep.width[0]):
         z[Z_LOW, 0, h] = deep.first[0, g, h] + work.box[0, h]

@@ -1,0 +1,131 @@
+"""One driver for all engines: it asks, looks at the clock, reports, and reads the answer off the goal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from armin.problem import Choice, PathPoint, Problem, Solution, Status
+from armin.solve.search.goals import BETTER, Frontier, Goal, Several
+from armin.solve.stopping import Callback
+
+__all__ = ["Drive", "Engine", "Start", "drive"]
+
+
+class Engine(Protocol):
+    """A search over one problem.
+
+    Attributes
+    ----------
+    bound : no choice that the goal wants costs less
+    nodes : how many nodes were visited
+    """
+
+    @property
+    def bound(self) -> float: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    def search(self, goal: Goal) -> Iterator[None]:
+        """Offer choices to the goal and raise the bound, until nothing that the goal wants is left.
+
+        Yields between shares of work, each some hundredths of a second at most, and may be left there. May be called
+        again when the goal wants more than before; what costs less than the bound is not looked for again.
+        """
+
+
+Start = Callable[[Problem, bool], Engine]
+"""Makes an engine for a problem; true where a change without effect makes another choice."""
+
+
+@dataclass(eq=False)
+class Drive:
+    """A search under way, or what is left of it.
+
+    Attributes
+    ----------
+    closed : whether all that the goal wants is proved
+    """
+
+    problem: Problem
+    goal: Goal
+    time_limit: float | None
+    callback: Callback | None
+    engine: Engine | None = None
+    closed: bool = False
+    start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def bound(self) -> float:
+        """No choice that the goal wants costs less."""
+        if self.closed:
+            return float("inf")
+        return 0.0 if self.engine is None else self.engine.bound
+
+    def solution(self) -> Solution:
+        """The choice that the goal reports."""
+        return self._found(*self.goal.best) if self.goal.best is not None else self._none()
+
+    def points(self, goal: Frontier) -> list[PathPoint]:
+        """The path, with a last point that says why it ends before all candidates are accepted."""
+        points, total = [], goal.total
+        for i, point in enumerate(goal.points):
+            if i + 1 < len(goal.points) and goal.points[i + 1].cost <= point.cost * (1.0 + BETTER):
+                continue  # more weight for the same cost but for rounding
+            points.append(PathPoint(self._found(point.cost, point.choice), point.weight, point.weight / total))
+        if goal.next is not None:
+            points.append(PathPoint(self._none(), goal.next, goal.next / total))
+        return points
+
+    def plans(self, goal: Several) -> list[Solution]:
+        """The choices, with a last answer that says why there are fewer than were asked for."""
+        found = [self._found(cost, choice) for cost, choice in goal.ranked()]
+        return found if len(found) == goal.count else [*found, self._none()]
+
+    def goes_on(self) -> bool:
+        """Look at the clock and ask the callback."""
+        if self.time_limit is not None and time.perf_counter() - self.start > self.time_limit:
+            return False
+        return self.callback is None or self.callback(self.solution()) is not False
+
+    def _found(self, cost: float, choice: Choice) -> Solution:
+        proved = cost * (1.0 - BETTER) <= self.bound
+        status, bound = (Status.OPTIMAL, cost) if proved else (Status.FEASIBLE, self.bound)
+        return self._solution(status, choice, cost, bound)
+
+    def _none(self) -> Solution:
+        return self._solution(Status.INFEASIBLE if self.closed else Status.UNKNOWN, None, None, self.bound)
+
+    def _solution(self, status: Status, choice: Choice | None, cost: float | None, bound: float) -> Solution:
+        seconds, nodes = time.perf_counter() - self.start, 0 if self.engine is None else self.engine.nodes
+        return Solution(status, choice, cost, bound, seconds, "search", nodes)
+
+
+def drive(
+    problem: Problem, goal: Goal, start: Start, time_limit: float | None = None, callback: Callback | None = None
+) -> Drive:
+    """Search until the goal is reached and proved, or until time, the callback or an interrupt ends it.
+
+    Parameters
+    ----------
+    problem, goal : what to search, and what for
+    start : makes the engine
+    time_limit : seconds, or None
+    callback : called now and then with the best so far; returning False stops the search
+    """
+    state = Drive(problem, goal, time_limit, callback)
+    try:
+        state.engine = start(problem, goal.apart)
+        more = True
+        while more:
+            for _ in state.engine.search(goal):
+                if not state.goes_on():
+                    return state
+            more = goal.settle()
+        state.closed = True
+    except KeyboardInterrupt:
+        pass
+    return state

@@ -1,0 +1,101 @@
+"""The arrays that the compiled search over linear models works on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.arrays import BoolArray, FloatArray
+from armin.solve.search.words import Ints, Words
+
+__all__ = ["Context", "Crowd", "Work", "new_work"]
+
+DEPTH, NODES, FOUND, FORCED, LIMIT, IS_MAX, PLAIN = range(7)
+"""Entries of ``Work.counter``: depth of the search (-1: done), nodes, changes of the best choice (-1: none), forced
+blocks, changes allowed, whether costs combine by max, whether choices that are surely accepted need no other check."""
+
+CAP, LEAST, SURE, PRICE, BOUND, NEED = range(6)
+"""Entries of ``Work.number``: budget, gain that may do, gain that surely does, price of gain, bound on the cost,
+weight that must be accepted."""
+
+
+class Context(NamedTuple):
+    """One combination of patterns: options with gains, by feature and cost, and the scores that must be lifted.
+
+    A *block* is a feature that can change here. Block b has the options ``start[b] .. start[b + 1] - 1``, by rising
+    cost; option o adds ``gain[o, r]`` to row r of every candidate's ``score``, for ``cost[o]``.
+    """
+
+    features: Ints  # (blocks,)
+    start: Ints  # (blocks + 1,) into the flat arrays
+    option: Ints
+    gain: FloatArray  # (options, rows)
+    cost: FloatArray
+    forced: BoolArray  # (blocks,) whether one of the options must be taken
+    score: FloatArray  # (N, rows)
+    doubt: float
+    """What rounding may hide in a sum of scores and gains."""
+
+
+class Crowd(NamedTuple):
+    """Who must be convinced, and how: all rows of some way must not be negative."""
+
+    way: Ints  # (rows,) ascending
+    weight: FloatArray  # (N,)
+    total: float
+
+
+class Work(NamedTuple):
+    """What the search writes."""
+
+    counter: Ints
+    number: FloatArray
+    rank: Ints  # (blocks,) blocks in the order of the search
+    worth: FloatArray  # (blocks,) of the best option at the price
+    reach: FloatArray  # (blocks,) gain of the best option at the price
+    key: FloatArray  # (blocks,) to sort by
+    size: Ints  # (blocks,) options below the budget, or corners of the hull
+    sorted: Ints  # (options,) those options of each block, the best at the price first; or those corners
+    value: FloatArray  # (options,) to sort by
+    worths: FloatArray  # (blocks + 1, limit + 1) most worth from a block of the order on with so many changes left
+    gains: FloatArray  # (blocks + 1, limit + 1, rows) most gain
+    most: FloatArray  # (rows,) most gain of one block
+    block: Ints  # (depth,) of the present node
+    entry: Ints
+    spent: FloatArray
+    lifted: FloatArray  # (depth, rows)
+    changed: Words  # (depth, .) sets of features
+    best: NDArray[np.int64]  # (depth,) options of the best choice
+
+
+def new_work(context: Context, features: int, limit: int, is_max: bool) -> Work:
+    """Working space for a context of a problem with so many features and changes."""
+    blocks, n_rows = context.features.size, context.gain.shape[1]
+    depth, width = limit + 2, max(1, (features + 63) // 64)
+    counter = np.zeros(7, dtype=np.int64)
+    counter[DEPTH], counter[FOUND] = -1, -1
+    counter[FORCED], counter[LIMIT], counter[IS_MAX] = int(context.forced.sum()), limit, is_max
+    number = np.zeros(6)
+    number[CAP] = np.inf
+    return Work(
+        counter=counter,
+        number=number,
+        rank=np.zeros(blocks, dtype=np.int64),
+        worth=np.zeros(blocks),
+        reach=np.zeros(blocks),
+        key=np.zeros(blocks),
+        size=np.zeros(blocks, dtype=np.int64),
+        sorted=np.zeros(context.cost.size, dtype=np.int64),
+        value=np.zeros(context.cost.size),
+        worths=np.zeros((blocks + 1, limit + 1)),
+        gains=np.zeros((blocks + 1, limit + 1, n_rows)),
+        most=np.zeros(n_rows),
+        block=np.zeros(depth, dtype=np.int64),
+        entry=np.zeros(depth, dtype=np.int64),
+        spent=np.zeros(depth),
+        lifted=np.zeros((depth, n_rows)),
+        changed=np.zeros((depth, width), dtype=np.uint64),
+        best=np.zeros(depth, dtype=np.int64),
+    )

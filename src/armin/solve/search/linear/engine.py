@@ -1,0 +1,188 @@
+"""The engine for linear models: its contexts, their state, and the budgets that it goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from armin.arrays import FloatArray
+from armin.models.kinds import LinearModel
+from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
+from armin.solve.search.goals import Goal, Several, consider
+from armin.solve.search.linear.contexts import contexts, fold
+from armin.solve.search.linear.data import (
+    BOUND,
+    CAP,
+    DEPTH,
+    FOUND,
+    LEAST,
+    NEED,
+    NODES,
+    PLAIN,
+    SURE,
+    Context,
+    Crowd,
+    new_work,
+)
+from armin.solve.search.linear.nodes import dive, keep_choice
+from armin.solve.search.linear.prices import begin, least_cap
+
+__all__ = ["LinearEngine", "start_linear"]
+
+_NODES = 100_000  # between two looks at the clock
+
+
+class _Searcher:
+    """The search of one context."""
+
+    def __init__(self, problem: Problem, context: Context, crowd: Crowd) -> None:
+        self.problem, self.context, self.crowd = problem, context, crowd
+        self.scalar = crowd.way.size == 1
+        self.work = new_work(context, len(problem.options), problem.limit, problem.aggregate == "max")
+        self.rising = self.reached = np.zeros(0)
+        if self.scalar:
+            rank = np.argsort(-context.score[:, 0], kind="stable")
+            self.rising, self.reached = -context.score[rank, 0], np.cumsum(crowd.weight[rank])
+
+    def demand(self, require: float, single: bool) -> None:
+        """Search for choices that this weight accepts; ``single`` if the cheapest of them is all that is wanted."""
+        number, total = self.work.number, self.crowd.total
+        number[NEED] = require - 1e-12 * total
+        number[LEAST], number[SURE] = -np.inf, np.inf
+        self.work.counter[DEPTH] = -1
+        self.work.counter[PLAIN] = single and not self.problem.rules and not self.problem.forbidden
+        if self.scalar:
+            # the requirement is lowered by twice the tolerance; one of the two is granted to every choice
+            sure = require + (WEIGHT_TOLERANCE + 1e-12) * total
+            number[LEAST], number[SURE] = _order_statistic(self.rising, self.reached, number[NEED], sure)
+            number[LEAST] -= self.context.doubt
+            number[SURE] += self.context.doubt
+
+    @property
+    def keep_may_do(self) -> bool:
+        """Whether changing nothing may be valid here."""
+        return not self.context.forced.any() and (not self.scalar or self.work.number[LEAST] <= 0.0)
+
+    def least_cap(self, low: float, high: float) -> float:
+        """A budget below which nothing is valid in this context."""
+        if not self.scalar or self.problem.aggregate == "max" or self.work.number[LEAST] <= 0 or low >= high:
+            return low
+        return (1 - 1e-12) * float(least_cap(self.context, self.work, low, high))
+
+    def begin(self, cap: float) -> None:
+        """Go to the root, for choices that cost less than ``cap``."""
+        begin(self.context, self.work, cap)
+        self.work.number[CAP] = cap
+        self.work.counter[FOUND] = -1
+
+    @property
+    def finished(self) -> bool:
+        """Whether no node below the budget is open."""
+        return bool(self.work.counter[DEPTH] < 0 or self.work.number[BOUND] >= self.work.number[CAP])
+
+    def choice(self) -> Choice:
+        """The choice that was found."""
+        out = [0] * len(self.problem.options)
+        for o in self.work.best[: int(self.work.counter[FOUND])].tolist():
+            b = int(self.context.start.searchsorted(o, side="right")) - 1
+            out[int(self.context.features[b])] = int(self.context.option[o])
+        return tuple(out)
+
+
+def _order_statistic(rising: FloatArray, reached: FloatArray, may: float, sure: float) -> tuple[float, float]:
+    """The total gain from which candidates of weight ``may`` are accepted, and from which those of ``sure`` are."""
+    least, enough, n = int(reached.searchsorted(may)), int(reached.searchsorted(sure)), rising.size
+    return float(rising[min(least, n - 1)]), float(rising[enough]) if enough < n else np.inf
+
+
+class LinearEngine:
+    """All contexts of a problem, searched for one required weight after another.
+
+    Attributes
+    ----------
+    bound : no choice that the goal wants costs less
+    """
+
+    def __init__(self, problem: Problem, searchers: list[_Searcher]) -> None:
+        self.problem, self.searchers, self.bound = problem, searchers, 0.0
+        costs = np.concatenate([np.zeros(1), *(o.costs for o in problem.options)])
+        self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
+        self.cheapest = float(costs.min(where=costs > 0, initial=1.0))
+
+    @property
+    def nodes(self) -> int:
+        return sum(int(s.work.counter[NODES]) for s in self.searchers)
+
+    def search(self, goal: Goal) -> Iterator[None]:
+        """Answer the steps of the goal's stairs, the lowest first: what it costs bounds all that follow."""
+        kept = False  # whether the goal has heard of changing nothing
+        while True:
+            stairs = goal.stairs()
+            step = int(stairs.cost.searchsorted(self.bound, side="right"))
+            if step == stairs.cost.size:
+                return
+            require = float(stairs.require[step])
+            for searcher in self.searchers:
+                searcher.demand(require, single=not isinstance(goal, Several) or goal.one_by_one)
+            if not kept and any(s.keep_may_do for s in self.searchers):
+                kept = True
+                if consider(self.problem, goal, self.problem.keep):
+                    continue
+            yield from self._answer(goal, require)
+
+    def _answer(self, goal: Goal, require: float) -> Iterator[None]:
+        """Let the budget grow until the cheapest choice of this weight is proved, or that there is none."""
+        low = max(self.cheapest, self.bound)
+        cap = low
+        if self.bound == 0.0:  # else the bound is a good start
+            cap = min((s.least_cap(low, self.dearest) for s in self.searchers), default=self.dearest)
+        if cap > low:
+            self.bound = cap
+        while True:
+            cap = 1.1 * cap if cap < self.dearest else np.inf
+            for searcher in self.searchers:
+                yield from self._stage(searcher, goal, require, cap)
+            known = _known(goal, require)
+            if known <= cap or cap > self.dearest:
+                self.bound = known
+                return
+            self.bound = max(self.bound, cap)
+            cap *= 1.2
+
+    def _stage(self, searcher: _Searcher, goal: Goal, require: float, cap: float) -> Iterator[None]:
+        """Search one context below a budget."""
+        work, bans = searcher.work, goal.bans()
+        searcher.begin(min(cap, _known(goal, require)))
+        while not searcher.finished:
+            check = dive(searcher.context, searcher.crowd, work, bans, _NODES)
+            better = work.counter[FOUND] >= 0 and consider(self.problem, goal, searcher.choice())
+            if check:
+                keep_choice(searcher.context, work)
+                better = consider(self.problem, goal, searcher.choice()) or better
+            work.counter[FOUND] = -1
+            if better:
+                bans = goal.bans()
+                work.number[CAP] = min(cap, _known(goal, require))
+            if not searcher.finished:
+                yield
+
+
+def _known(goal: Goal, require: float) -> float:
+    """What a choice of this weight must cost less than."""
+    stairs = goal.stairs()
+    return float(stairs.cost[stairs.require.searchsorted(require, side="right") - 1])
+
+
+def start_linear(problem: Problem, model: LinearModel, apart: bool) -> LinearEngine | None:
+    """A search that has not begun; None where some input is not a number.
+
+    With ``apart``, changes that gain nothing are told apart from "keep".
+    """
+    rows = fold(model)
+    found = contexts(problem, model, rows, apart or bool(problem.forbidden_sets))
+    if found is None:
+        return None
+    weights = np.ascontiguousarray(problem.weights, dtype=np.float64)
+    crowd = Crowd(rows.way.astype(np.int64), weights, float(weights.sum()))
+    return LinearEngine(problem, [_Searcher(problem, context, crowd) for context in found])

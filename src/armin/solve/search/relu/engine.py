@@ -1,0 +1,192 @@
+"""The engine for ReLU networks: the compiled search, case by case and share by share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+
+from armin.models.kinds import ReluNetwork
+from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
+from armin.solve.search.goals import BETTER, Bans, Goal, Stairs, consider, wanted
+from armin.solve.search.relu.data import (
+    NEWEST,
+    OPEN,
+    PLACES,
+    STAMP,
+    VISITED,
+    Leaf,
+    Pool,
+    Tables,
+    Work,
+    larger_pool,
+    new_leaf,
+    new_pool,
+    new_work,
+)
+from armin.solve.search.relu.loop import BETTER_FOUND, DONE, FULL, run
+from armin.solve.search.relu.tables import Case, Plan, cases_of, choices_table, first_node, plan_of, tables_of
+
+__all__ = ["ReluEngine", "start_relu"]
+
+FEW, FEW_DEEP = 500.0, 64.0
+"""Nodes with at most this many choices are listed, with one hidden layer and with more."""
+
+EARLY_NODES = 4000
+"""Nodes spent at most on each of the smaller numbers of changes, which give good choices early."""
+
+MOST_BYTES = 1_000_000_000
+"""Beyond this size of the list of open nodes, the newest comes first, so that it grows no more."""
+
+
+@dataclass(eq=False)
+class _Open:
+    """A case under search."""
+
+    tables: Tables
+    work: Work
+    leaf: Leaf
+    pool: Pool
+    version: int = -1
+
+    def bound(self) -> float:
+        """The lowest bound of an open node."""
+        size = int(self.pool.tally[OPEN])
+        if size == 0:
+            return float("inf")
+        if self.pool.tally[NEWEST]:
+            return float(self.pool.bound[self.pool.heap[:size]].min())
+        return float(self.pool.bound[self.pool.heap[0]])
+
+
+class ReluEngine:
+    """A best-first search over all cases of a problem.
+
+    Attributes
+    ----------
+    bound : no choice that the goal wants costs less
+    nodes : how many nodes were visited
+    refused : choices that must not be listed
+    version : counts what tables have to be told
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.bound, self.nodes = plan, 0.0, 0
+        self.cases = cases_of(plan)
+        self.few = FEW if len(plan.network.weights) == 1 else FEW_DEEP
+        self.refused: list[Choice] = sorted(plan.problem.forbidden)
+        self.version = 0
+        self.bans: Bans | None = None
+
+    def search(self, goal: Goal) -> Iterator[None]:
+        """Few changes first, which soon give good choices; then all."""
+        consider(self.plan.problem, goal, self.plan.problem.keep)
+        self._news(goal)
+        limit = self.plan.problem.limit
+        if goal.worst == float("inf"):
+            for early in (early for early in (1, 2, 3) if early < limit):
+                yield from self._explore(goal, early, self.nodes + EARLY_NODES)
+        yield from self._explore(goal, limit, None)
+
+    def _explore(self, goal: Goal, limit: int, last: int | None) -> Iterator[None]:
+        """Search all cases with at most ``limit`` changes, the lowest bound first.
+
+        Up to ``last`` nodes, or, if it is None, until all is proved.
+        """
+        queue: list[tuple[float, int, _Open | None]] = []
+        for i, case in enumerate(self.cases):
+            if len(case.changed) + sum(1 for _, j in case.picked if j) <= limit:
+                heappush(queue, (case.floor, i, None))
+        while queue:
+            bound, i, task = heappop(queue)
+            if last is None:
+                self.bound = max(self.bound, min(bound, goal.worst))
+            if bound >= goal.worst * (1.0 - BETTER):
+                break
+            if last is not None and self.nodes > last:
+                return
+            task = task or _opened(self.plan, self.cases[i], limit, goal.required)
+            if self._advance(task, goal) != DONE:
+                heappush(queue, (max(bound, task.bound()), i, task))
+            yield
+        if last is None:
+            self.bound = goal.worst
+
+    def _advance(self, task: _Open, goal: Goal) -> int:
+        """Let a case run for its share of work."""
+        stairs = goal.stairs()
+        bans = self.bans if self.bans is not None else goal.bans()
+        if task.version != self.version:
+            self._refresh(task, stairs)
+        before = int(task.pool.tally[VISITED])
+        code, found = run(task.tables, stairs, bans, task.work, task.leaf, task.pool, _share(task.tables), self.few)
+        self.nodes += int(task.pool.tally[VISITED]) - before
+        if code == BETTER_FOUND:
+            self.take(goal, task.leaf, found)
+        elif code == FULL:
+            pool = larger_pool(task.pool)
+            size = int(pool.tally[OPEN])
+            if sum(array.nbytes for array in pool) > MOST_BYTES and not pool.tally[NEWEST]:
+                newest = np.argsort(-pool.stamp[pool.heap[:size]], kind="stable")
+                pool.heap[:size] = pool.heap[:size][newest]
+                pool.tally[NEWEST] = 1
+            task.pool = pool
+        return int(code)
+
+    def take(self, goal: Goal, leaf: Leaf, found: int) -> None:
+        """Offer choices to the goal once the model has confirmed them; never list those again that it did not."""
+        problem, stairs = self.plan.problem, goal.stairs()
+        for i in np.argsort(leaf.found[0, :found], kind="stable"):
+            cost, claimed = float(leaf.found[0, i]), float(leaf.found[1, i])
+            if not wanted(stairs, cost, claimed):
+                continue
+            choice = tuple(leaf.choice[1 + i].tolist())
+            weight = problem.weight_accepted(choice)
+            taken = problem.allows(choice) and goal.offer(choice, problem.cost(choice), weight)
+            if taken:
+                stairs = goal.stairs()
+            if not taken or claimed > weight + WEIGHT_TOLERANCE * float(problem.weights.sum()):
+                self.refused.append(choice)
+        self._news(goal)
+
+    def _news(self, goal: Goal) -> None:
+        self.version += 1
+        self.bans = goal.bans()
+
+    def _refresh(self, task: _Open, stairs: Stairs) -> None:
+        """Tell a case what else was found or refused meanwhile."""
+        forbidden = choices_table(self.refused, len(self.plan.problem.options))
+        task.tables = task.tables._replace(words=task.tables.words._replace(forbidden=forbidden))
+        if task.work.step.size < stairs.cost.size:
+            size = 2 * stairs.cost.size
+            task.work = task.work._replace(step=np.zeros(size), who=np.zeros(size, np.int64))
+        task.version = self.version
+
+
+def _opened(plan: Plan, case: Case, limit: int, required: float) -> _Open:
+    tables = tables_of(plan, case, limit, required)
+    pool = new_pool(tables.words.slot.size, 256)
+    pool.node[0], pool.critical[0] = first_node(plan, case, tables, required)
+    pool.bound[0] = case.floor
+    # the free place at the end of the list is place 0
+    pool.tally[OPEN], pool.tally[PLACES], pool.tally[STAMP] = 1, 255, 1
+    return _Open(tables, new_work(tables), new_leaf(tables), pool)
+
+
+def _share(tables: Tables) -> int:
+    """How many nodes take some hundredths of a second."""
+    h, n = tables.crowd.base.shape
+    work = h * (20 * n + 40 * tables.words.slot.size)
+    if tables.deep.width.size > 1:
+        work += 10 * (tables.deep.group.size - 1) * int(tables.deep.weight.size) * h
+    return int(max(16, 100_000_000 // max(1, work)))
+
+
+def start_relu(problem: Problem, model: ReluNetwork) -> ReluEngine | None:
+    """A search that has not begun; None where some input is not a number."""
+    inputs = (problem.candidates, *(o.outcomes for o in problem.options))
+    if not all(np.isfinite(table).all() for table in inputs):
+        return None
+    return ReluEngine(plan_of(problem, model))

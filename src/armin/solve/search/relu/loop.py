@@ -1,0 +1,143 @@
+"""The search loop over ReLU networks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from armin.solve.search.compiled import entry, inner
+from armin.solve.search.goals import Bans, Stairs
+from armin.solve.search.relu.boxes import box, shrink
+from armin.solve.search.relu.data import (
+    CHEAPEST,
+    FREE,
+    HIGH,
+    LOOSE,
+    LOW,
+    MUST,
+    NEWEST,
+    OPEN,
+    PLACES,
+    SCORED,
+    STATE,
+    VISITED,
+    Aim,
+    Leaf,
+    Node,
+    Pool,
+    Tables,
+    Words,
+    Work,
+)
+from armin.solve.search.relu.leaves import list_choices, mark_changed, number_of_choices, step_above
+from armin.solve.search.relu.nodes import bound_deep, bound_one
+from armin.solve.search.relu.pool import pop, push, release, split
+from armin.solve.search.words import add_bit, price_of
+
+__all__ = ["BETTER_FOUND", "DONE", "FULL", "PAUSED", "run"]
+
+DONE, PAUSED, BETTER_FOUND, FULL = 0, 1, 2, 3
+"""Why a run ended: no open node, its share of work is used, better choices, no place for nodes."""
+
+GO_ON, SKIP = 4, 5
+
+
+@inner
+def _price(words: Words, bans: Bans, leaf: Leaf, node: Node) -> float:
+    """What a node must cost less than because of the features that it changes."""
+    if bans.price.size == 0:
+        return np.inf
+    settled = True
+    mark_changed(words.fixed, leaf.changed)
+    for d in range(node.shape[1]):
+        if node[STATE, d] == FREE:
+            settled = False
+        if node[STATE, d] == MUST:
+            add_bit(leaf.changed, words.slot[d])
+    return price_of(bans, leaf.changed, settled)
+
+
+@inner
+def _start(
+    tables: Tables, stairs: Stairs, bans: Bans, work: Work, leaf: Leaf, pool: Pool, end: int
+) -> tuple[int, int, Aim]:
+    """Take the next node, drop what is too dear in it, and put the box around it.
+
+    Returns what to do, its place, and what is wanted of it. A node is skipped if its least cost reaches what it must
+    undercut at the highest step that it may still improve (steps cost more the higher they are).
+    """
+    moves, nothing = tables.moves, Aim(0, 0.0, 0, 0, 0.0)
+    last = stairs.cost.size - 1
+    if pool.tally[OPEN] == 0 or (pool.bound[pool.heap[0]] >= stairs.cost[last] and pool.tally[NEWEST] == 0):
+        pool.tally[OPEN] = 0
+        return DONE, 0, nothing
+    if pool.tally[VISITED] + pool.tally[SCORED] // 16 >= end:
+        return PAUSED, 0, nothing
+    if pool.tally[PLACES] < 4:
+        return FULL, 0, nothing
+    place = pop(pool)
+    pool.tally[VISITED] += 1
+    node = pool.node[place]
+    while last > 0 and stairs.top[last - 1] >= pool.high[place]:
+        last -= 1
+    cap = min(stairs.cost[last], _price(tables.words, bans, leaf, node))
+    floor, left = shrink(moves, node, work.feature[CHEAPEST], cap)
+    cap = min(cap, _price(tables.words, bans, leaf, node))  # features may be settled now
+    least = max(floor, pool.bound[place])
+    first = step_above(stairs.cost, least, 0, last)
+    if floor < 0.0 or first > last or least >= cap:
+        release(pool, place)
+        return SKIP, 0, nothing
+    box(moves, node, left, work.box, work.wide, work.top)
+    for d in range(node.shape[1]):
+        work.feature[LOOSE, d] = 0.0
+    return GO_ON, place, Aim(left, floor, first, last, cap)
+
+
+@inner
+def _widest(node: Node, work: Work) -> int:
+    """The feature that loosens the relaxation most, of those that can be split."""
+    pick, most = -1, 0.0
+    for d in range(node.shape[1]):
+        wide = node[STATE, d] == MUST and node[HIGH, d] - node[LOW, d] > 1
+        if (wide or node[STATE, d] == FREE) and (pick < 0 or work.feature[LOOSE, d] > most):
+            pick, most = d, work.feature[LOOSE, d]
+    return pick
+
+
+@entry
+def run(
+    tables: Tables, stairs: Stairs, bans: Bans, work: Work, leaf: Leaf, pool: Pool, share: int, few: float
+) -> tuple[int, int]:
+    """Search for choices that improve a step of the stairs, lowest bound first.
+
+    Nodes with at most ``few`` choices are listed. Returns why it ended, and the number of choices in ``leaf``.
+    """
+    end = pool.tally[VISITED] + pool.tally[SCORED] // 16 + share
+    one = tables.deep.width.size == 1
+    n_groups = 0
+    if tables.crowd.bias.size == 1:
+        n_groups = 1 if one else tables.deep.group.size - 1
+    while True:
+        code, place, aim = _start(tables, stairs, bans, work, leaf, pool, end)
+        if code == SKIP:
+            continue
+        if code != GO_ON:
+            return code, 0
+        node, critical = pool.node[place], 0
+        if one:
+            first, last, bound, critical = bound_one(tables, stairs, work, leaf, node, pool.critical[place], aim)
+        else:
+            first, last, bound = bound_deep(tables, stairs, work, leaf, node, aim)
+        bound = max(bound, aim.floor, pool.bound[place])
+        if first <= last and bound < aim.cap:
+            if number_of_choices(node, aim.left, leaf.sums) <= few:
+                rest = Aim(aim.left, aim.floor, first, last, aim.cap)
+                found, scored = list_choices(tables, stairs, bans, work, leaf, node, rest, n_groups)
+                pool.tally[SCORED] += scored
+                if found > 0:
+                    push(pool, place)
+                    return BETTER_FOUND, found
+            else:
+                pick = _widest(node, work)
+                split(pool, place, pick, tables.moves.middle[pick], bound, critical, stairs.top[last])
+        release(pool, place)

@@ -1,0 +1,197 @@
+"""The engine for tree ensembles: the tables, the state, and the budgets that it goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armin.models.kinds import TreeEnsemble
+from armin.problem import Choice, Problem
+from armin.solve.search.goals import Frontier, Goal, wanted
+from armin.solve.search.trees.bound import free_rest
+from armin.solve.search.trees.data import (
+    CAP,
+    CHANGED,
+    COST,
+    COUNT,
+    ENTRY,
+    HEAD,
+    LEVELS,
+    NODES,
+    PROVED,
+    STAGE,
+    TOP,
+    UNIONS,
+    State,
+)
+from armin.solve.search.trees.exact import weigh
+from armin.solve.search.trees.leaves import Reduced, reduce_problem
+from armin.solve.search.trees.nodes import explore
+from armin.solve.search.trees.tables import TreeSearch, build_tables
+
+__all__ = ["TreeEngine", "start_trees"]
+
+_STEP = 1.5  # from one budget to the next
+_LARGE = 5000  # leaves from which tables are made anew for each budget
+_FEW_NODES, _MANY_NODES = 2000, 20_000  # between two looks at the clock
+
+
+@dataclass(eq=False)
+class _Run:
+    """The tables for a budget, and the state of the search through them."""
+
+    problem: Problem
+    search: TreeSearch
+    state: State
+    node: NDArray[np.int32]
+    whole: bool
+    """Whether weights are whole numbers, whose sum does not depend on their order."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether no node is open."""
+        return bool(self.state.counter[TOP] == 0)
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes were visited."""
+        return int(self.state.counter[NODES])
+
+    def begin(self, cap: float, proved: float) -> None:
+        """Start at the root, for choices that cost less than ``cap``; those below ``proved`` are all known."""
+        state = self.state
+        state.number[CAP] = state.number[STAGE] = cap
+        state.number[PROVED] = proved
+        state.counter[TOP] = 1
+        state.stack[0] = 0
+        free_rest(self.search.tables, cap, state.rest)
+
+    def advance(self, goal: Goal, nodes: int) -> None:
+        """Visit some nodes and offer what they find."""
+        tables, state, end = self.search.tables, self.state, self.nodes + nodes
+        stairs, bans = goal.stairs(), goal.bans()
+        while not self.finished and self.nodes < end:
+            if not explore(tables, state, stairs, bans, self.node, end - self.nodes):
+                return
+            choice = self.read()
+            cost, weight = self.problem.cost(choice), float(weigh(self.search.exact, tables, state))
+            if not wanted(stairs, cost, weight) or not self.problem.allows(choice):
+                continue
+            if not self.whole:  # added up as the problem does
+                weight = self.problem.weight_accepted(choice)
+            if goal.offer(choice, cost, weight):
+                stairs, bans = goal.stairs(), goal.bans()
+                state.number[CAP] = min(state.number[CAP], goal.worst)
+
+    def read(self) -> Choice:
+        """The choice of the single node in ``self.node``."""
+        search, node = self.search, self.node
+        choice = [0] * len(self.problem.options)
+        n_local = len(search.local_feature)
+        for f, feature in enumerate(search.local_feature):
+            if feature >= 0:
+                choice[feature] = int(search.local_option[f][node[HEAD + f]])
+        for k in range(int(node[CHANGED])):
+            d, side, low = (int(i) for i in node[HEAD + n_local + ENTRY * k :][:3])
+            choice[search.common_feature[d]] = int(search.option[search.tables.sides[d, side, COST] + low])
+        return tuple(choice)
+
+
+def _new_state(problem: Problem, search: TreeSearch) -> State:
+    tables, shape = search.tables, search.tables.shape
+    width = HEAD + shape.local + ENTRY * min(shape.limit, shape.common)
+    depth = int(tables.local_part[:, COUNT].sum()) + (shape.common + 2) * (shape.limit + 2) + 20 * shape.limit + 64
+    words, n = tables.masks.shape[1], tables.weight.size
+    return State(
+        stack=np.zeros((depth, width), dtype=np.int32),
+        counter=np.zeros(4, dtype=np.int64),
+        number=np.array([np.inf, 0.0, 0.0, 0.0]),
+        weight=np.zeros(n),
+        mask=np.zeros((UNIONS + n, words - shape.own_word), dtype=np.uint64),
+        work=np.zeros(words, dtype=np.uint64),
+        sums=np.zeros(tables.rows.shape[1], dtype=np.int64),
+        slot=np.full(1 << (2 * n).bit_length(), -1, dtype=np.int32),
+        rest=np.full((LEVELS, shape.common + 1, words), ~np.uint64(0)),
+        changed=np.zeros(max(1, (len(problem.options) + 63) // 64), dtype=np.uint64),
+        key=np.zeros(n, dtype=np.int64),
+        first=np.zeros(n, dtype=np.int64),
+        rank=np.zeros(n, dtype=np.int64),
+        total=np.zeros(n),
+        score=np.zeros(n),
+        masks=np.zeros((n, words - shape.own_word), dtype=np.uint64),
+    )
+
+
+def _new_run(reduced: Reduced, cap: float, nodes: int = 0) -> _Run:
+    search = build_tables(reduced, cap)
+    state = _new_state(reduced.problem, search)
+    state.counter[NODES] = nodes
+    whole = bool(np.all(reduced.problem.weights == np.floor(reduced.problem.weights)))
+    return _Run(reduced.problem, search, state, np.zeros(state.stack.shape[1], dtype=np.int32), whole)
+
+
+class TreeEngine:
+    """A search whose budget grows: a stage that ends without a choice proves that none costs less.
+
+    Attributes
+    ----------
+    bound : no choice that the goal wants costs less
+    """
+
+    def __init__(self, reduced: Reduced, cap: float, dearest: float, large: bool) -> None:
+        self.reduced, self.cap, self.dearest, self.large, self.bound = reduced, cap, dearest, large, 0.0
+        self.run = _new_run(reduced, cap if large else np.inf)
+
+    @property
+    def nodes(self) -> int:
+        return self.run.nodes
+
+    def search(self, goal: Goal) -> Iterator[None]:
+        """Let the budget grow until all is proved."""
+        step, before = _STEP, 0
+        if self.bound > 0.0:  # more is wanted: the tables may have been made for less
+            self.cap = max(self.cap, 1.1 * self.bound)
+            if self.large:
+                self.run = _new_run(self.reduced, self.cap, self.nodes)
+        while True:
+            run, start = self.run, self.run.nodes
+            run.begin(min(self.cap, goal.worst), self.bound)
+            while not run.finished:
+                run.advance(goal, _FEW_NODES if self.large else _MANY_NODES)
+                if not run.finished:
+                    yield
+            if goal.worst <= self.cap or self.cap > self.dearest:
+                self.bound = goal.worst
+                return
+            now = run.nodes - start
+            if before > _FEW_NODES // 2 and now < 1.25 * before:
+                step *= _STEP  # dearer budgets add little: hurry
+            before = now
+            self.bound, self.cap = self.cap, step * self.cap if self.cap < self.dearest else np.inf
+            yield
+            if self.large:
+                self._renew(goal)
+
+    def _renew(self, goal: Goal) -> None:
+        """Tables for the present budget, after a short look at a larger one if nothing was found yet."""
+        if goal.best is None and not isinstance(goal, Frontier) and self.nodes > _FEW_NODES:
+            far = _STEP**2 * self.cap
+            self.run = _new_run(self.reduced, far, self.nodes)
+            self.run.begin(far, self.bound)
+            self.run.advance(goal, _FEW_NODES)
+        self.run = _new_run(self.reduced, min(self.cap, goal.worst), self.nodes)
+
+
+def start_trees(problem: Problem, model: TreeEnsemble, apart: bool) -> TreeEngine:
+    """A search that has not begun; with ``apart``, changes without effect are told apart from "keep"."""
+    reduced = reduce_problem(problem, model, apart)
+    dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
+    # a budget below which there is next to nothing to search
+    costs = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
+    costs = costs[costs > 0]
+    cap = 1.01 * float(costs.min()) if costs.size else 1.0
+    large = int(np.count_nonzero(model.feature < 0)) > _LARGE
+    return TreeEngine(reduced, cap, dearest, large)
