@@ -180,7 +180,7 @@ def test_a_missingness_model_serves_every_pattern() -> None:
     for row in ({**LOANS.applicant, "Age": None}, {**LOANS.applicant, "Age": None, "Purpose": None}):
         untested = explainer.explain(row)  # two blanks: such people were never made
         assert untested.certificate.calibration is None
-        assert "promise.untested" in {note.code for note in untested.notes}
+        assert "notes.untested" in {note.code for note in untested.notes}
     assert set(explainer.calibrations_) == {Pattern(None)}
     many = loan_explainer(promise=0.7, n_people=400, missingness=partial(mcar, n_missing=1))
     assert many.explain(LOANS.applicant).certificate.calibration.masks == "same"

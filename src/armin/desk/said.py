@@ -62,10 +62,7 @@ def said_recourse(
     locked : what the person cannot change
     cheapest : for another way, what the cheapest plan costs
     """
-    share = None
-    judged = recourse.fresh or recourse.validity
-    if recourse.blanks and judged is not None:
-        share = judged.share
+    share = recourse.share if recourse.blanks and not recourse.world.accepted else None
     full = None if share is None else _of_hundred(share)
     said: dict[str, Any] = {
         "headline": _headline(recourse, full).said(words),
@@ -79,9 +76,13 @@ def said_recourse(
     }
     if recourse.outcome == "already_accepted":
         code = "answer.accepted_complete"
-        if recourse.blanks and recourse.validity is not None:
-            code, share = "answer.accepted_blanks", recourse.validity.share
+        if recourse.world.accepted:
+            code = "answer.accepted_row"
+        elif recourse.blanks and share is not None:
+            code = "answer.accepted_blanks"
         said["accepted"] = words.say(code, desired=_desired(recourse), share=share)
+    if recourse.outcome == "tell":
+        said["accepted"] = words.say("answer.tell_text")
     if recourse.outcome == "no_recourse":
         said["why"] = [line.said(words) for line in _why(recourse, schema, locked)]
     if recourse.outcome == "out_of_time" and recourse.bound > 0 and math.isfinite(recourse.bound):
@@ -134,6 +135,8 @@ def _headline(recourse: Recourse, full: int | None) -> Message:
         cases: Message | str = "" if full is None else Message("answer.somewhere", full=full)
         cases = Message("answer.everywhere") if full == 100 else cases
         return Message("answer.plan", n=len(recourse.changes), desired=desired, cases=cases)
+    if recourse.outcome == "tell":
+        return Message("answer.tell", desired=desired, full=full)
     code = {"already_accepted": "answer.accepted", "no_recourse": "answer.none"}.get(recourse.outcome, "page.head_time")
     return Message(code, desired=desired)
 
@@ -155,11 +158,18 @@ def _sure(recourse: Recourse, *, other: bool) -> list[Message]:
     if not recourse.blanks:
         return [Message("answer.complete")]
     if recourse.certificate is not None and not other:
-        return [recourse.certificate.message]
-    lines = [Message("answer.ways", share=recourse.validity.share)]
-    if recourse.fresh is not None:
+        lines = [recourse.certificate.message]
+    elif recourse.fresh is not None:
         low, high = recourse.fresh.interval()
-        lines.append(Message("answer.fresh", share=recourse.fresh.share, low=low, high=high))
+        lines = [Message("answer.fresh", share=recourse.fresh.share, low=low, high=high)]
+    else:
+        lines = [Message("answer.ways", share=recourse.validity.share)]
+    if recourse.world.accepted and recourse.fresh is not None:
+        lines.append(Message("answer.stays", share=recourse.fresh.share))
+    if recourse.changes and recourse.resubmitted is not None and recourse.world.reapply == "told":
+        labels = tuple(feature.named for feature in recourse.blanks)
+        code = "answer.again_yes" if recourse.resubmitted else "answer.again_no"
+        lines.append(Message(code, labels=labels, desired=_desired(recourse)))
     return lines
 
 

@@ -222,7 +222,7 @@ class Service:
             # a test on real people takes minutes: it belongs to 'armin calibrate', not into a request
             level = max([float(explainer.confidence), *(c.used_level for c in explainer.calibrations_.values())])
             explainer = explainer.at(level)
-            note = Message("promise.untested", level=level, locked=bool(asked.locked))
+            note = Message("notes.untested_locked" if asked.locked else "notes.untested", share=level)
         return explainer, note
 
     def _whole(self, row: Row) -> dict[str, Value | None]:

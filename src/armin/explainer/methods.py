@@ -276,7 +276,8 @@ class ARMIN(Explainer):
         calibration = self._level(fitted, codes, locked)[1]
         answer = advise(fitted, codes, locked, calibration)
         if self.promise is not None and calibration is None and answer.blanks and not answer.world.accepted:
-            note = Message("promise.untested", level=fitted.settings.confidence, locked=bool(locked))
+            code = "notes.untested_locked" if locked else "notes.untested"
+            note = Message(code, share=fitted.settings.confidence)
             answer = replace(answer, notes=(note, *answer.notes))
         return answer
 

@@ -74,8 +74,18 @@ class Notice:
 
     @property
     def native(self) -> bool:
-        """Whether the model was asked about the row with its blanks."""
-        return any(isinstance(note, Message) and note.code == "draws.native" for note in self.plan.notes)
+        """Whether the model was asked about the row with its blanks, and about nothing else."""
+        return self.plan.world.reapply == "blank" or any(note.code == "draws.native" for note in self.plan.notes)
+
+    @property
+    def row_decided(self) -> bool:
+        """Whether the model has decided about the row with its blanks."""
+        return self.plan.world.blanks and self.plan.world.decision == "blank"
+
+    @property
+    def blanks(self) -> tuple[Name, ...]:
+        """What was not told."""
+        return tuple(feature.named for feature in self.plan.blanks)
 
     @property
     def desired(self) -> tuple[Name, ...]:
@@ -89,9 +99,14 @@ class Notice:
         if not self.plan.blanks:
             return ""
         if self.native:
-            return Message("sure.native")
+            return Message("sure.row" if self.plan.world.reapply == "blank" else "sure.native")
         if asked is None:
             return Message("sure.guess")
+        share = self.plan.share
+        if asked < 1.0 and share is not None and share < asked - 1e-9:
+            return Message("sure.judged", share=share)
+        if self.plan.world.reapply == "either":
+            return Message("sure.either", asked=asked)
         return Message("sure.every") if asked == 1.0 else Message("sure.share", asked=asked)
 
     def say(self, code: str, /, **values: Any) -> str:
@@ -112,7 +127,7 @@ def _sections(notice: Notice) -> Iterator[Section]:
     yield _decision(notice)
     if notice.plan.outcome != "already_accepted":
         yield _reasons(notice)
-        yield _plan(notice) if notice.planned else _no_plan(notice)
+        yield _plan(notice) if notice.planned else _tell(notice) if notice.plan.found else _no_plan(notice)
         if notice.planned and notice.others:
             yield _alternatives(notice)
     yield _blanks(notice)
@@ -122,13 +137,12 @@ def _sections(notice: Notice) -> Iterator[Section]:
 
 def _decision(notice: Notice) -> Section:
     say, plan = notice.say, notice.plan
-    blanks = "_blanks" if plan.blanks else ""
+    blanks = "_row" if notice.row_decided else "_blanks" if plan.blanks else ""
     if plan.outcome == "already_accepted":
-        share = None if plan.validity is None else plan.validity.share
-        said = [say(f"decision.accepted{blanks}", share=share)]
+        said = [say(f"decision.accepted{blanks}", share=plan.share)]
     else:
         said = [say(f"decision.rejected{blanks}")]
-        if notice.planned:
+        if plan.found:
             said.append(say("decision.way_out"))
     return Section("decision", say("decision.title"), (" ".join(said),))
 
@@ -139,6 +153,9 @@ def _reasons(notice: Notice) -> Section:
     A way that does all that another one does, and more, gives no reason: the other one is enough.
     """
     say = notice.say
+    if notice.plan.outcome == "tell":
+        left = tuple(say("reasons.item_blank", label=label) for label in notice.blanks)
+        return Section("reasons", say("reasons.title"), (say("reasons.intro"),), left[:MOST_REASONS])
     if not notice.planned:
         return Section("reasons", say("reasons.title"), (say("reasons.none"),))
     items: dict[str, str] = {}
@@ -169,8 +186,17 @@ def _plan(notice: Notice) -> Section:
             after.append(say("plan.gap", gap=plan.gap))
     if notice.locked:
         after.append(say("plan.locked", labels=notice.named(notice.locked)))
+    if plan.resubmitted is not None and plan.world.reapply == "told":
+        after.append(say("plan.told_yes" if plan.resubmitted else "plan.told_no", labels=notice.blanks))
     intro = say("plan.intro_one" if len(items) == 1 else "plan.intro")
     return Section("plan", say("plan.title"), (intro,), items, numbered=True, after=(" ".join(after),))
+
+
+def _tell(notice: Notice) -> Section:
+    """Nothing needs to change, but what was left blank must be told."""
+    item = notice.say("plan.tell_item", labels=notice.blanks)
+    said = notice.say("plan.tell", labels=notice.blanks, share=notice.plan.share)
+    return Section("plan", notice.say("plan.title"), (said,), (item,))
 
 
 def _no_plan(notice: Notice) -> Section:
@@ -196,11 +222,10 @@ def _alternatives(notice: Notice) -> Section:
     say, items = notice.say, []
     for other in notice.others:
         changes = " ".join(change.message.said(notice.words) for change in other.changes)
-        tried = other.fresh or other.validity
-        if tried is None or not other.blanks or (notice.native and other.fresh is None):
+        if other.share is None or not other.blanks or (notice.native and other.fresh is None):
             items.append(say("alternatives.item", changes=changes))
         else:
-            items.append(say("alternatives.item_share", changes=changes, share=tried.share))
+            items.append(say("alternatives.item_share", changes=changes, share=other.share))
     return Section("alternatives", say("alternatives.title"), (say("alternatives.intro"),), tuple(items))
 
 
@@ -210,7 +235,7 @@ def _blanks(notice: Notice) -> Section:
     if not plan.blanks:
         return Section("blanks", title, (say("blanks.none"),))
     said = [say("blanks.right", labels=tuple(feature.named for feature in plan.blanks))]
-    if notice.native:
+    if notice.native or plan.world.accepted:
         said.append(say("blanks.native"))
     elif asked is None:
         said.append(say("blanks.guess"))
@@ -231,6 +256,12 @@ def _sure(notice: Notice) -> Section:
         said.append(say("sure.time"))
     elif not plan.blanks:
         said.append(say("sure.complete" if notice.planned else "sure.complete_accepted"))
+    elif plan.world.accepted:
+        said.append(say("sure.accepted_row"))
+        said += [] if plan.fresh is None else [say("sure.stays", share=plan.fresh.share), say("sure.picture")]
+    elif plan.world.reapply == "blank":
+        said.append(say("sure.row_checked"))
+        said += [] if plan.fresh is None else [say("sure.stays", share=plan.fresh.share), say("sure.picture")]
     elif plan.fresh is not None:
         said += _tried(notice)
     elif plan.validity is not None:

@@ -162,7 +162,8 @@ class Calibration:
         """What was tested and what follows, to be said."""
         test = self.test_at(self.used_level)
         masks = Message(f"calibration.{self.masks}") if self.masks in MASKS else self.masks
-        common: dict[str, Any] = {"people": self.people, "masks": masks}
+        who = Message(f"calibration.{self.decision or 'anybody'}")
+        common: dict[str, Any] = {"people": self.people, "masks": masks, "who": who}
         if test is None:
             return Message("calibration.nobody", **common)
         found = {"plans": test.plans, "level": test.level, "worked": test.plans - test.failures}
@@ -173,7 +174,17 @@ class Calibration:
             "assurance": self.assurance,
             "seen": "" if self.held_out else Message("calibration.seen"),
         }
-        return Message(f"calibration.{'kept' if self.kept else 'best' if self.best > 0 else 'none'}", **common)
+        return Message(f"calibration.{'kept' if self.kept else 'best' if self.best > 0 else 'little'}", **common)
+
+    @property
+    def asides(self) -> tuple[Message, ...]:
+        """What stands beside a promise: how many people get a plan at all, and when it is lost."""
+        said = [Message("calibration.planned", planned=self.planned)]
+        for tilt in self.tilts:
+            if tilt.delta:
+                code = "calibration.lost_up" if tilt.delta > 0 else "calibration.lost_down"
+                said.append(Message(code, label=tilt.feature, factor=math.exp(abs(tilt.delta))))
+        return tuple(said)
 
     @property
     def sentence(self) -> str:

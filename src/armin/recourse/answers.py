@@ -329,7 +329,8 @@ class Recourse:
         """Headline, changes, and what stands below them."""
         summary = self.to_dict()
         tested = None if self.certificate is None else self.certificate.calibration
-        below = details(summary, None if tested is None else tested.message, self.notes)
+        asides = () if tested is None else tested.asides
+        below = details(summary, self.world.message, None if tested is None else tested.message, (*asides, *self.notes))
         return headline(summary), [change.message for change in self.changes], below
 
     def text(self, language: str = "en") -> str:

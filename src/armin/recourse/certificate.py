@@ -117,6 +117,10 @@ class Certificate:
         cheapest = Message("certificate.alternative" if self.rank > 1 else proved)
         if not self.blanks:
             return Message("certificate.complete", cheapest=cheapest)
+        if self.world.accepted:
+            return Message("certificate.accepted")
+        if self.world.reapply == "blank":
+            return Message("certificate.row", cheapest=cheapest)
         if self.calibration is not None:
             return Message("certificate.tested", tested=self.calibration.message, cheapest=cheapest)
         if self.fresh is None:
@@ -126,6 +130,11 @@ class Certificate:
             "certificate.fresh", share=self.fresh.share, of=round(self.fresh.of), low=low, level=1 - FAILURE,
             cheapest=cheapest,
         )  # fmt: skip
+
+    @property
+    def population(self) -> Message | None:
+        """Whom this is about: what is known of them, and who will judge; None where nothing is blank."""
+        return self.world.message
 
     @property
     def sentence(self) -> str:
@@ -159,6 +168,7 @@ class Certificate:
             "seed": self.seed,
             "versions": dict(self.versions),
             "world": self.world.to_dict(),
+            "population": None if self.population is None else str(self.population),
         }
 
 

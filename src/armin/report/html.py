@@ -15,7 +15,7 @@ _BOX = (
     "font-family:system-ui,sans-serif;max-width:44rem;border:1px solid #8884;border-left:4px solid {colour};"
     "border-radius:6px;padding:.7rem 1rem;line-height:1.45"
 )
-_COLOURS = {"plan": "#2a7d4f", "already_accepted": "#2a7d4f", "best_so_far": "#b7791f"}
+_COLOURS = {"plan": "#2a7d4f", "already_accepted": "#2a7d4f", "best_so_far": "#b7791f", "tell": "#b7791f"}
 
 
 def recourse_html(outcome: str, headline: Message, changes: Sequence[Message], details: Sequence[Message]) -> str:

@@ -41,10 +41,14 @@ def headline(summary: dict[str, Any]) -> Message:
     """What the result says, in one sentence."""
     outcome, n = summary["outcome"], len(summary["changes"])
     desired = tuple(Name("decisions", str(label), str(label)) for label in summary["desired"])
+    if outcome == "tell":
+        return Message("headline.tell", labels=_blanks(summary), share=_judged(summary), desired=desired)
     if outcome == "already_accepted":
         if not summary["blanks"]:
             return Message("headline.accepted", desired=desired)
-        return Message("headline.accepted_blanks", share=summary["validity"]["share"], desired=desired)
+        if summary["world"]["decision"] == "blank":
+            return Message("headline.accepted_row", desired=desired)
+        return Message("headline.accepted_blanks", share=_judged(summary), desired=desired)
     values = {"desired": desired, "holds": _holds(summary)}
     if outcome in ("no_recourse", "out_of_time"):
         return Message("headline.none" if outcome == "no_recourse" else "headline.time", **values)
@@ -57,16 +61,35 @@ def _holds(summary: dict[str, Any]) -> Message | str:
     asked = summary["confidence"]["asked"]
     if not summary["blanks"]:
         return ""
+    if summary["world"]["reapply"] == "blank":
+        return Message("holds.blank")
     if asked is None:
         return Message("holds.guess")
     promise = (summary.get("certificate") or {}).get("promise")
     if promise and promise["kept"]:
         return Message("holds.promise", share=promise["promise"])
+    judged = _judged(summary)
+    if asked < 1.0 and judged is not None and judged < asked - 1e-9:
+        return Message("holds.judged", share=judged, asked=asked)
+    if summary["world"]["reapply"] == "either":
+        return Message("holds.either", share=asked)
     return Message("holds.every") if asked == 1.0 else Message("holds.share", share=asked)
 
 
-def details(summary: dict[str, Any], promise: Message | None, notes: Sequence[Message | str]) -> list[Message]:
-    """What stands below the changes, line by line: cost, confidence, promise, blanks, proof and notes."""
+def _judged(summary: dict[str, Any]) -> float | None:
+    """The one share that is stated: of fresh completions where there are any."""
+    found = summary["fresh"] or summary["validity"]
+    return None if found is None else float(found["share"])
+
+
+def _blanks(summary: dict[str, Any]) -> tuple[Name, ...]:
+    return tuple(Name("labels", blank["feature"], blank["label"]) for blank in summary["blanks"])
+
+
+def details(
+    summary: dict[str, Any], world: Message | None, promise: Message | None, notes: Sequence[Message | str]
+) -> list[Message]:
+    """What stands below the changes, line by line: cost, confidence, promise, blanks, question, proof and notes."""
     lines = []
     cost = summary["cost"]
     if summary["changes"]:
@@ -76,10 +99,20 @@ def details(summary: dict[str, Any], promise: Message | None, notes: Sequence[Me
     lines += [Message("report.confidence", sentence=sure)] if sure else []
     lines += [Message("report.promise", sentence=promise)] if promise else []
     if summary["blanks"]:
-        labels = tuple(Name("labels", blank["feature"], blank["label"]) for blank in summary["blanks"])
-        lines.append(Message("report.not_given", labels=labels))
+        lines.append(Message("report.not_given", labels=_blanks(summary)))
+        lines += [Message("report.world", sentence=world)] if world else []
+        lines += _again(summary)
     lines.append(Message("report.proof", sentence=_proof(summary)))
     return lines + [Message("report.note", sentence=note) for note in notes]
+
+
+def _again(summary: dict[str, Any]) -> list[Message]:
+    """What the model would say if the blanks stay blank, where the plan counts on their being told."""
+    again = summary["world"]["resubmitted"]
+    if again is None or not summary["changes"] or summary["world"]["reapply"] != "told":
+        return []
+    desired = tuple(Name("decisions", str(label), str(label)) for label in summary["desired"])
+    return [Message("report.again_yes" if again else "report.again_no", labels=_blanks(summary), desired=desired)]
 
 
 def _validity(summary: dict[str, Any]) -> Message | None:
@@ -89,14 +122,14 @@ def _validity(summary: dict[str, Any]) -> Message | None:
     if not summary["blanks"]:
         return Message("validity.complete") if summary["changes"] else None
     counts = {"accepted": summary["validity"]["accepted"], "n": summary["validity"]["of"]}
-    fresh = summary["fresh"]
+    fresh, row = summary["fresh"], summary["world"]["reapply"] == "blank"
     if fresh is None:
-        return Message("validity.sample", **counts)
+        return Message("validity.row") if row else Message("validity.sample", **counts)
     low, high = fresh["interval"]
-    return Message(
-        "validity.fresh", share=fresh["share"], fresh=round(fresh["of"]), level=fresh["level"], low=low, high=high,
-        **counts,
-    )  # fmt: skip
+    tried = {"share": fresh["share"], "fresh": round(fresh["of"]), "level": fresh["level"], "low": low, "high": high}
+    if summary["outcome"] == "already_accepted" and summary["world"]["decision"] == "blank":
+        return Message("validity.stays", **tried)
+    return Message("validity.row_fresh", **tried) if row else Message("validity.fresh", **tried, **counts)
 
 
 def _proof(summary: dict[str, Any]) -> Message:

@@ -9,7 +9,7 @@ export const served = (text) => h("span", { lang: "en" }, text);
 
 const LOOK = {
   plan: ["badge_proved", "good"], best_so_far: ["badge_so_far", "care"], already_accepted: ["badge_accepted", "good"],
-  no_recourse: ["badge_none", "care"], out_of_time: ["badge_time", "care"],
+  tell: ["badge_tell", "care"], no_recourse: ["badge_none", "care"], out_of_time: ["badge_time", "care"],
 };
 
 function badge(recourse, other) {
@@ -42,7 +42,7 @@ function steps(recourse, onLock, title) {
 export function planCard({ recourse, other, title, onLock, onLetter, reference }) {
   const words = said(recourse);
   const body = [];
-  if (recourse.outcome === "already_accepted") {
+  if (recourse.outcome === "already_accepted" || recourse.outcome === "tell") {
     body.push(h("p", { class: "say" }, words.accepted));
     if (recourse.blanks.length) body.push(sure(recourse));
   } else if (recourse.changes.length) {
