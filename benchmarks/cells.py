@@ -103,6 +103,7 @@ def make_cell(dataset: str, model: str, count: int, *, n_missing: int = 2, n_sam
         grid="paper",
         n_fresh=0,
         time_limit=60.0,
+        decision="complete",
     ).fit(train)
     rows = test[classifier.predict(test) == 1].head(count)
     masked, _ = mcar(rows, n_missing, random_state=0)

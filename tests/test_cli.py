@@ -327,7 +327,7 @@ def test_ask(bundle: str) -> None:
     result = from_bundle(bundle, "--json", "--samples", "20", command="ask")
     (found,) = lines_of(result)
     assert result.exit_code == 0, result.output
-    assert found["format"] == "armin.ask/1"
+    assert found["format"] == "armin.ask/2"
     assert [question["feature"] for question in found["questions"]] == ["income"]
     table = from_bundle(bundle, "--to", "csv", "--samples", "20", command="ask").stdout.splitlines()
     assert table[0].startswith("row,feature,matters")
@@ -441,7 +441,7 @@ def test_a_bundle_brings_its_own_letter_texts(desk: Desk, tmp_path: Path) -> Non
     assert "DER ANDERE WEG" in from_bundle(file, *words, "--templates", str(other), command="letter").stdout
     promised = str(tmp_path / "promised.armin")
     calibrated = ["calibrate", desk.path("train.csv"), "--bundle", file, "--label-column", "repaid"]
-    calibrated += ["--people", "5", "--promise", "0.5", "--blank", "income", "--output", promised]
+    calibrated += ["--people", "60", "--promise", "0.5", "--blank", "income", "--output", promised]
     assert CliRunner().invoke(app, calibrated).exit_code in (0, 1)
     assert "IHR WEG" in from_bundle(promised, *words, command="letter").stdout
     (own / "letter.css").write_text("p {}", "utf-8")

@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from armin import ARMIN, ImputationAR, Promise, Schema
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
+from armin.promise import Pattern
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
@@ -149,7 +150,7 @@ def test_path_alternatives_and_ask(client, explainer):
     plans = client.post("/api/v1/alternatives", json={"row": ROW, "count": 2}).json()["plans"]
     assert [p["cost"]["value"] for p in plans] == [p.cost for p in explainer.alternatives(ROW, 2)]
     ask = client.post("/api/v1/ask", json={"row": ROW}).json()
-    assert ask["format"] == "armin.ask/1"
+    assert ask["format"] == "armin.ask/2"
     assert [question["feature"] for question in ask["questions"]] == ["Income"]
 
 
@@ -218,7 +219,7 @@ def test_the_demo_speaks_german_throughout(tmp_path):
             assert not [word for word in ENGLISH if word in page]
         page = client.post("/api/v1/letter", json={"row": ROW, "language": "de"}).text
         assert "Senken Sie „Zahl der laufenden Kredite“ (derzeit 2) auf 0." in page
-        assert "(derzeit „Neuwagen“) zu „Gebrauchtwagen“" in page
+        assert "(derzeit „Neuwagen“) zu „Reparaturen“" in page
         assert "approved" in client.post("/api/v1/letter", json={"row": ROW}).text
 
 
@@ -633,7 +634,7 @@ def test_a_promise_is_made_for_the_blanks_that_were_tested(promising):
         assert (promise["share"], promise["assurance"]) == (0.8, 0.9)
         assert [(test["blanks"], test["locked"]) for test in promise["tested"]] == [(["Income"], [])]
         answer = client.post("/api/v1/recourse", json={"row": ROW}).json()
-        level = promising.calibrations_[("Income",), ()].used_level
+        level = promising.calibrations_[Pattern(("Income",))].used_level
         assert answer["confidence"]["asked"] == level
         assert answer["certificate"]["promise"]["kept"] is True
         assert client.post("/api/v1/ask", json={"row": ROW}).json()["notes"] == answer["notes"]
@@ -643,9 +644,9 @@ def test_a_promise_is_made_for_the_blanks_that_were_tested(promising):
 
 
 def test_blanks_that_were_not_tested_get_an_answer_without_a_promise_and_no_test(promising, monkeypatch):
-    monkeypatch.setattr("armin.explainer.methods.run_trials", None)  # calling it would be an error
+    monkeypatch.setattr("armin.explainer.methods.calibrate", None)  # calling it would be an error
     before = dict(promising.calibrations_)
-    level = before[("Income",), ()].used_level
+    level = before[Pattern(("Income",))].used_level
     assert level > promising.confidence  # so the higher one is taken
     with TestClient(create_app(bundle_of(promising)), base_url="http://localhost") as client:
         for more in ({"row": {**ROW, "Education": None}}, {"row": ROW, "locked": ["Purpose", "Purpose"]}):

@@ -385,7 +385,7 @@ def test_a_schema_prints_as_a_table_that_a_person_can_check() -> None:
     )
     assert str(schema).splitlines() == [
         "feature    kind        values          may change  step  if blank",
-        "income     integer     0 … 250,000 $   any         500   shift",
+        "income     integer     0 … 250,000 $   any         500   reach",
         "two lines  continuous  -0.5 … 0.25     up only     auto  reach",
         "level      ordinal     low, mid, high  no          -     freeze",
     ]

@@ -197,7 +197,8 @@ def test_a_calibration_speaks_both_languages():
     trials = Trials(LEVELS, np.ones_like(works), works)
     kept = choose_level(trials, promise=0.9)
     german = (
-        "Geprüft an 60 wirklichen Menschen mit den gleichen Lücken: Von 60 Plänen mit 80 % Sicherheit wirkten alle."
+        "Geprüft an 60 wirklichen Menschen mit den gleichen Lücken, mit vollständigen Angaben abgelehnt: "
+        "Von 60 Plänen mit 80 % Sicherheit wirkten alle."
     )
     assert kept.message.text("de").startswith(german)
     assert kept.sentence == str(kept.message)
@@ -206,5 +207,5 @@ def test_a_calibration_speaks_both_languages():
     assert "with blanks of our own" in own.sentence
     assert own.sentence.endswith("the model may know them.")
     lost = choose_level(Trials(LEVELS, np.ones_like(works), np.zeros_like(works)), promise=0.9)
-    assert lost.message.code == "calibration.none"
+    assert lost.message.code == "calibration.little"
     assert choose_level(Trials(LEVELS, np.zeros_like(works), works), promise=0.9).message.code == "calibration.nobody"

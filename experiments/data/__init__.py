@@ -15,7 +15,7 @@ from armin import Feature, Schema
 from armin.datasets import BlankOneHotEncoder, Dataset, load_dataset
 from armin.errors import ParameterError
 
-__all__ = ["FILES", "encoded", "encoder", "groups", "load", "matrix"]
+__all__ = ["FILES", "encoded", "encoder", "groups", "load", "matrix", "published"]
 
 FILES = {
     name: Path(__file__).parent / f"{name.lower()}.toml"
@@ -32,7 +32,14 @@ def load(name: str, form: str = "native", *, download: bool = True) -> Dataset:
     form : "native" (columns and blanks as published) or "paper" (the raw columns behind the paper's matrix)
     download : whether to ask OpenML if the files are not on this machine
     """
-    return load_dataset(FILES[name], form=form, download=download)
+    data = load_dataset(FILES[name], form=form, download=download)
+    return replace(data, schema=published(data.schema)) if form == "paper" else data
+
+
+def published(schema: Schema) -> Schema:
+    """The schema with blanks acted on as in the paper: numbers by an amount that is legal for every completion."""
+    numbers = [feature for feature in schema if feature.is_number and feature.actionable and feature.blank is None]
+    return schema.update(blanks={feature.name: "shift" for feature in numbers})
 
 
 def groups(data: Dataset) -> dict[str, tuple[str, ...]]:

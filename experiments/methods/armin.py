@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from inspect import signature
 from typing import Any, Self
 
@@ -17,31 +18,30 @@ N_SUB, REPEATS = 10, 10
 """The paper's N' and P."""
 
 
-class Heuristic(ARMIN):
-    """ARMIN that solves by the published heuristic, each subproblem to optimality by the exact search."""
-
-    def _solve(self, problem: Problem) -> Solution:
-        each = self.time_limit
-        return solve_by_subsampling(problem, N_SUB, REPEATS, time_limit=each, method="search")
+def by_heuristic(problem: Problem, *, time_limit: float | None) -> Solution:
+    """The published heuristic, each subproblem solved to optimality by the exact search."""
+    return solve_by_subsampling(problem, N_SUB, REPEATS, time_limit=time_limit, method="search")
 
 
 class _Armin:
     label = "ARMIN"
     clocked = False
-    kind: type[ARMIN] = ARMIN
+    heuristic = False
     conditioned = True
     sampler: Any = signature(ARMIN).parameters["sampler"].default
 
     def fit(self, context: Context) -> Self:
         settings = context.settings
-        self.explainer_ = self.kind(
+        common = context.common | {"decision": "complete" if self.conditioned else None}
+        if self.heuristic:
+            common["method"] = partial(by_heuristic, time_limit=settings.time_limit)
+        self.explainer_ = ARMIN(
             context.classifier,
             context.schema,
             sampler=context.sampler(self.sampler),
             confidence=settings.confidence,
             n_samples=settings.n_samples,
-            decision="complete" if self.conditioned else None,
-            **context.common,
+            **common,
         ).fit(context.train)
         return self
 
@@ -73,7 +73,7 @@ class Published(_Armin):
     """As published: plain completions by chained equations, N' = 10, P = 10, each subproblem solved to optimality."""
 
     label = "ARMIN as published"
-    kind = Heuristic
+    heuristic = True
     conditioned = False
     sampler = "chained"
 

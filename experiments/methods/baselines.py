@@ -61,7 +61,7 @@ class Robust:
     def fit(self, context: Context) -> Self:
         self.explainer_ = RobustAR(
             context.classifier, context.schema, sampler=context.sampler("chained"),
-            n_samples=context.settings.n_samples, decision=None, **context.common,
+            n_samples=context.settings.n_samples, **context.common | {"decision": None},
         ).fit(context.train)  # fmt: skip
         return self
 

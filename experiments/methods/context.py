@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from armin import Schema
+from armin import Prefit, Schema
 from armin.costs import TotalLogPercentileShift, WeightedL1
-from armin.impute import Draws, Sampler, as_sampler
+from armin.impute import as_sampler
 from armin.recourse import Recourse
 from experiments.config import Settings
 
-__all__ = ["Context", "Method", "Outcome", "SharedCost", "SharedSampler"]
+__all__ = ["Context", "Method", "Outcome"]
 
 FloatArray = NDArray[np.float64]
 Apply = Callable[[pd.DataFrame], pd.DataFrame]
@@ -47,42 +47,6 @@ class Outcome:
         return cls(recourse.status.value, recourse.apply, recourse.cost)
 
 
-class SharedCost:
-    """A fitted cost that is not fitted again, so that all methods of a world share one."""
-
-    def __init__(self, fitted: Any) -> None:
-        self.fitted = fitted
-        self.aggregate = fitted.aggregate
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def fit(self, X: FloatArray, schema: Schema) -> Self:
-        return self
-
-    def table(self, position: int, before: FloatArray, after: FloatArray) -> FloatArray:
-        return np.asarray(self.fitted.table(position, before, after))
-
-    def finish(self, total: float) -> float:
-        return float(self.fitted.finish(total))
-
-
-class SharedSampler:
-    """A fitted sampler that is not fitted again."""
-
-    def __init__(self, fitted: Sampler) -> None:
-        self.fitted = fitted
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def fit(self, X: FloatArray, schema: Schema) -> Self:
-        return self
-
-    def sample(self, row: FloatArray, n: int, rng: np.random.Generator) -> Draws:
-        return self.fitted.sample(row, n, rng)
-
-
 @dataclass(eq=False)
 class Context:
     """The world as a method sees it: never the true values behind the blanks."""
@@ -109,17 +73,17 @@ class Context:
         return found
 
     @property
-    def cost(self) -> SharedCost:
+    def cost(self) -> Prefit:
         """TLPS in base 2 with a kernel density, as published, or the 1/MAD-weighted l1."""
         kind = self.settings.cost
         raw = TotalLogPercentileShift(base=2, estimate="kde") if kind == "tlps" else WeightedL1()
-        found: SharedCost = self.remember(kind, lambda: SharedCost(raw.fit(self.codes, self.schema)))
+        found: Prefit = self.remember(kind, lambda: Prefit(raw.fit(self.codes, self.schema)))
         return found
 
-    def sampler(self, spec: Any) -> SharedSampler:
+    def sampler(self, spec: Any) -> Prefit:
         """A fitted sampler; fitted once for each name."""
         key = ("sampler", spec if isinstance(spec, str) else repr(spec))
-        found: SharedSampler = self.remember(key, lambda: SharedSampler(as_sampler(spec).fit(self.codes, self.schema)))
+        found: Prefit = self.remember(key, lambda: Prefit(as_sampler(spec).fit(self.codes, self.schema)))
         return found
 
     @property
@@ -134,6 +98,7 @@ class Context:
             "grid": "paper",
             "time_limit": s.time_limit,
             "n_fresh": 0,
+            "decision": "complete",
         }
 
 

@@ -25,7 +25,7 @@ __all__ = ["Printer", "chosen", "opened"]
 COLUMNS = {
     "plan": ("row", "outcome", "cost", "validity", "fresh_validity", "advice"),
     "path": ("row", "confidence", "cost", "changes"),
-    "ask": ("row", "feature", "matters", "accepted_already", "expected_cost", "saving", "advice"),
+    "ask": ("row", "feature", "matters", "alone", "expected_cost", "saving", "advice"),
 }
 PAGE = (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -157,7 +157,7 @@ def _lines(answer: Answer, kind: str) -> list[list[Any]]:
         shares = [None if found is None else found.share for found in (answer.validity, answer.fresh)]
         return [[answer.outcome, answer.cost, *shares, advice]]
     asked = [
-        [q["feature"], q["matters"], q["accepted_already"], q["expected_cost"], q["saving"], q["sentence"]]
+        [q["feature"], q["matters"], q["alone"], q["expected_cost"], q["saving"], q["sentence"]]
         for q in answer.to_dict()["questions"]
     ]
     return asked or [[None, None, None, None, None, answer.sentence]]

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from armin.datasets import Loans, make_loans
 from armin.explainer import ARMIN, ImputationAR, RobustAR
+from armin.impute import as_imputer
 from armin.problem import Status
 from armin.recourse import Change, Recourse, RecoursePath
 from armin.report.plot import INK
@@ -97,7 +98,8 @@ def make_story() -> Story:
     naive = ImputationAR(loans.classifier, loans.schema, desired="approved").fit(loans.X)
     careful = RobustAR(loans.classifier, loans.schema, desired="approved").fit(loans.X)
     explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-    filled = naive.imputer_.impute(loans.schema.encode(loans.applicant)[0])
+    mean = as_imputer("mean").fit(loans.schema.encode(loans.X), loans.schema)
+    filled = mean.impute(loans.schema.encode(loans.applicant)[0])
     return Story(
         loans,
         float(filled[loans.schema.position("Income")]),

@@ -20,7 +20,7 @@ from armin.letter.own import check_words, read_words
 from armin.promise import Promise
 from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema, Value
-from armin.words import Catalogue, Message, Name, catalogue, languages
+from armin.words import Catalogue, Name, catalogue, languages
 
 __all__ = ["BundleLike", "LetterPage", "Service", "warm_up"]
 
@@ -143,8 +143,8 @@ class Service:
 
     def path(self, asked: Asked) -> dict[str, Any]:
         """The cheapest plan for every confidence."""
-        explainer, note = self._fitted(asked)
-        path: RecoursePath = _noted(explainer.path(asked.row, locked=asked.locked), note)
+        explainer = self._fitted(asked)
+        path: RecoursePath = explainer.path(asked.row, locked=asked.locked)
         points = path.to_list()
         for point, found in zip(points, (one for one in path if one.validity is not None), strict=True):
             point["recourse"] = self.told(asked, found)
@@ -158,8 +158,8 @@ class Service:
 
     def ask(self, asked: Asked) -> dict[str, Any]:
         """For each blank, whether telling it would help."""
-        explainer, note = self._fitted(asked)
-        return self.told_ask(asked, _noted(explainer.ask(asked.row, locked=asked.locked), note))
+        explainer = self._fitted(asked)
+        return self.told_ask(asked, explainer.ask(asked.row, locked=asked.locked))
 
     def told_ask(self, asked: Asked, found: AskOrAct) -> dict[str, Any]:
         """Advice on telling as plain data, with what a page says about it."""
@@ -192,18 +192,18 @@ class Service:
         return LetterPage(letter.html, letter.content_security_policy)
 
     def _plan(self, asked: Asked) -> Recourse:
-        explainer, note = self._fitted(asked)
-        plan: Recourse = _noted(explainer.explain(asked.row, locked=asked.locked), note)
+        explainer = self._fitted(asked)
+        plan: Recourse = explainer.explain(asked.row, locked=asked.locked)
         return plan
 
     def _plans(self, asked: Asked, count: int) -> list[Recourse]:
-        explainer, note = self._fitted(asked)
-        plans = list(_noted(explainer.alternatives(asked.row, count, locked=asked.locked), note))
+        explainer = self._fitted(asked)
+        plans = list(explainer.alternatives(asked.row, count, locked=asked.locked))
         # who is accepted as they stand needs no plan
         return plans[:1] if plans and plans[0].outcome == "already_accepted" else plans
 
-    def _fitted(self, asked: Asked) -> tuple[Explainer, Message | None]:
-        """A copy of the explainer for one request, so that requests share nothing that changes; and a note, or none."""
+    def _fitted(self, asked: Asked) -> Explainer:
+        """A copy of the explainer for one request, so that requests share nothing that changes."""
         explainer: Explainer = copy(self.bundle.explainer)
         limit = self.settings.time_limit
         explainer.set_params(time_limit=min(explainer.time_limit or limit, limit))
@@ -211,19 +211,16 @@ class Service:
             explainer.set_params(decision=None if asked.decision == "none" else asked.decision)
         if asked.reapply is not None:
             explainer.set_params(reapply=asked.reapply)
-        note = None
         confidence = getattr(asked, "confidence", None)
         if confidence is not None:
             if not isinstance(explainer, ARMIN):
                 text = f"{type(explainer).__name__} works without a confidence. Leave 'confidence' out."
                 raise ProblemError.of_fields([("confidence", "#/confidence", text)])
             explainer = explainer.at(confidence)
-        elif isinstance(explainer, ARMIN) and not _is_tested(explainer, asked):
+        elif isinstance(explainer, ARMIN):
             # a test on real people takes minutes: it belongs to 'armin calibrate', not into a request
-            level = max([float(explainer.confidence), *(c.used_level for c in explainer.calibrations_.values())])
-            explainer = explainer.at(level)
-            note = Message("notes.untested_locked" if asked.locked else "notes.untested", share=level)
-        return explainer, note
+            explainer = explainer.without_testing()
+        return explainer
 
     def _whole(self, row: Row) -> dict[str, Value | None]:
         """A prepared applicant's row with all columns."""
@@ -235,26 +232,6 @@ def _reference() -> str:
     from armin.letter import new_reference
 
     return new_reference()
-
-
-def _is_tested(explainer: ARMIN, asked: Asked) -> bool:
-    """Whether nothing was promised, or the promise was tested on people like this one."""
-    if explainer.promise is None or not any(value is None for value in asked.row.values()):
-        return True
-    return explainer.tested(asked.row, locked=asked.locked) is not None
-
-
-def _noted(answer: Any, note: Message | None) -> Any:
-    """An answer with one more note, if there is one, on each of its plans."""
-    if note is None:
-        return answer
-    if isinstance(answer, RecoursePath):
-        return replace(answer, points=_noted(answer.points, note))
-    if isinstance(answer, AskOrAct):
-        return replace(answer, plan=_noted(answer.plan, note))
-    if isinstance(answer, Recourse):
-        return replace(answer, notes=(note, *answer.notes))
-    return tuple(_noted(plan, note) for plan in answer)
 
 
 def _promise(explainer: Explainer) -> dict[str, Any] | None:

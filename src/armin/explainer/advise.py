@@ -25,9 +25,10 @@ from armin.explainer.judge import (
 from armin.explainer.others import choose_others
 from armin.explainer.state import state
 from armin.explainer.world import find_world
+from armin.problem import PairRule, Problem
 from armin.problem.stated import Stated
 from armin.promise import Calibration
-from armin.recourse import Recourse, RecoursePath
+from armin.recourse import Change, Recourse, RecoursePath
 from armin.recourse.world import World
 
 __all__ = ["Posed", "advise", "advise_others", "advise_path", "carefully", "pose"]
@@ -185,28 +186,41 @@ def _others(
 
 
 def _pool(fitted: Fitted, posed: Posed, first: Recourse, count: int) -> list[Judged]:
-    """Plans that do not contain the first one: the cheapest as asked, and the cheapest that are surer."""
+    """Plans that do not contain the first one: the cheapest as asked, and the cheapest that are surer.
+
+    A plan contains another if it does all that the other does, and perhaps more. So a plan that does not contain the
+    first asks for less of at least one of its changes: each of these is limited in turn, and the cheapest plans with
+    different features are looked for.
+    """
     stated = posed.stated
-    names = {change.feature.name for change in first.changes}
-    core = frozenset(i for i, option in enumerate(stated.problem.options) if option.name in names)
-    problem = replace(stated.problem, forbidden_cores=stated.problem.forbidden_cores | {core})
-    total = float(problem.weights.sum())
-    surer = stated.base + (0.0 if first.validity is None else first.validity.accepted) + problem.smallest_step
+    problem, total = stated.problem, float(stated.problem.weights.sum())
+    reached = stated.base + (0.0 if first.validity is None else first.validity.accepted)
     demands = [problem.required]
-    if stated.asks_completions and surer <= total and surer > problem.required:
-        demands.append(surer)
+    if stated.asks_completions:
+        demands += [asked for asked in (reached, reached + problem.smallest_step) if problem.required < asked <= total]
     found: dict[tuple[int, ...], Judged] = {}
-    for asked in demands:
-        solutions = fitted.settings.solving.best(problem.demanding(asked), 2 * count)
-        for judged in judge_choices(fitted, posed.world, stated, solutions, posed.fresh):
-            choice = judged.solution.choice
-            if choice is not None and problem.enough(float(problem.weights[judged.accepted].sum())):
-                found.setdefault(choice, replace(judged, demand=asked))
+    for change in first.changes:
+        limited = _asking_less(problem, change)
+        for asked in demands if limited is not None else []:
+            assert limited is not None  # noqa: S101  checked a line above
+            solutions = fitted.settings.solving.best(limited.demanding(asked), count)
+            for judged in judge_choices(fitted, posed.world, stated, solutions, posed.fresh):
+                choice = judged.solution.choice
+                if choice is not None and problem.enough(float(problem.weights[judged.accepted].sum())):
+                    found.setdefault(choice, replace(judged, demand=asked))
     return sorted(found.values(), key=lambda judged: judged.solution.cost or 0.0)
 
 
-def plain_draws(fitted: Fitted, codes: FloatArray, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Completions that obey the rules, whatever was decided, and their weights."""
-    draws = fitted.sampler.sample(codes, n, rng)
-    legal = fitted.schema.plausible(draws.values)
-    return draws.values[legal], draws.weights[legal]
+def _asking_less(problem: Problem, change: Change) -> Problem | None:
+    """The problem without the options of a feature that go at least as far as a change does; None if it has no other.
+
+    They are ruled out by a table with any other feature, which every engine knows how to obey.
+    """
+    at = next(i for i, option in enumerate(problem.options) if option.name == change.feature.name)
+    other = next((i for i in range(len(problem.options)) if i != at), None)
+    if other is None:
+        return None
+    less = problem.options[at].costs < change.raw * (1 - 1e-9)
+    less[0] = True
+    table = np.repeat(less[:, None], problem.options[other].size, axis=1)
+    return replace(problem, rules=(*problem.rules, PairRule(at, other, table)))

@@ -182,7 +182,8 @@ def changes_of(stated: Stated, choice: Choice) -> tuple[Change, ...]:
         after = None if move.mode == "shift" else feature.value(target)
         cost = float(stated.cost.finish(float(option.costs[j])))
         sense = int(move.senses[j])
-        changes.append(Change(feature, move.mode, feature.value(now), after, amount, cost, sense))
+        raw = float(option.costs[j])
+        changes.append(Change(feature, move.mode, feature.value(now), after, amount, cost, sense, raw))
     return tuple(sorted(changes, key=lambda change: -change.cost))
 
 

@@ -30,6 +30,7 @@ from armin.problem import Problem, Solution
 from armin.promise import Calibration
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
 from armin.schema import Rows, Schema
+from armin.words import Message
 
 __all__ = ["Explainer"]
 
@@ -226,8 +227,10 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         check_whole("alternatives", "count", count, 1)
         fitted = self.current
         codes = read_row(fitted.schema, row, locked)
-        level = self._level(fitted, codes, locked)[1]
-        return advise_others(fitted, codes, count, locked, level)
+        level, calibration = self._level(fitted, codes, locked)
+        plans = advise_others(fitted.varied(confidence=level), codes, count, locked, calibration)
+        note = self._untested(level, codes, locked) if calibration is None else ()
+        return tuple(replace(plan, notes=(*note, *plan.notes)) for plan in plans) if note else plans
 
     def ask(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = (), n_values: int = 24) -> AskOrAct:
         """Ask or act: what telling each blank would be worth, and whether a blank matters at all.
@@ -361,7 +364,11 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """
         fitted = self.current
         codes = read_row(fitted.schema, row, locked)
-        return advise_path(fitted, codes, locked, self._level(fitted, codes, locked)[0])
+        level, calibration = self._level(fitted, codes, locked)
+        path = advise_path(fitted, codes, locked, level)
+        note = self._untested(level, codes, locked) if calibration is None else ()
+        points = tuple(replace(point, notes=(*note, *point.notes)) for point in path)
+        return replace(path, points=points) if note else path
 
     def explain_many(
         self, frame: pd.DataFrame, *, locked: Collection[str] = (), n_jobs: int | None = None, progress: bool = False
@@ -398,6 +405,10 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _prepare_many(self, fitted: Fitted, rows: Sequence[Mapping[str, Any]], locked: Collection[str]) -> None:
         """What is found out once for many rows, before they are shared out."""
+
+    def _untested(self, level: float, codes: FloatArray, locked: Collection[str]) -> tuple[Message, ...]:
+        """The note that nothing is promised to a row, where a promise was wanted."""
+        return ()
 
     def _level(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> tuple[float, Calibration | None]:
         """The confidence to ask for, and the test on real people that chose it, if there was one."""

@@ -260,6 +260,18 @@ class ARMIN(Explainer):
         other.check()
         return other
 
+    def without_testing(self) -> ARMIN:
+        """The same fitted explainer, which keeps the promises that were tested and starts no test by itself.
+
+        For a service that must answer at once: a test takes minutes. Rows whose blanks were not tested get a plan at
+        the highest confidence that any test chose, without a promise, and its notes say so.
+        """
+        other: ARMIN = copy(self)
+        other._tests = False
+        return other
+
+    _tests = True
+
     def tested(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Calibration | None:
         """The test on real people that a promise to this row would rest on, if it was made already.
 
@@ -273,19 +285,27 @@ class ARMIN(Explainer):
         return self.calibrations_.get(key) or self.calibrations_.get(replace(key, blanks=None))
 
     def _explain(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Recourse:
-        calibration = self._level(fitted, codes, locked)[1]
-        answer = advise(fitted, codes, locked, calibration)
-        if self.promise is not None and calibration is None and answer.blanks and not answer.world.accepted:
-            code = "notes.untested_locked" if locked else "notes.untested"
-            note = Message(code, share=fitted.settings.confidence)
-            answer = replace(answer, notes=(note, *answer.notes))
-        return answer
+        level, calibration = self._level(fitted, codes, locked)
+        answer = advise(fitted.varied(confidence=level), codes, locked, calibration)
+        note = self._untested(level, codes, locked) if calibration is None and not answer.world.accepted else ()
+        return replace(answer, notes=(*note, *answer.notes)) if note else answer
+
+    def _untested(self, level: float, codes: FloatArray, locked: Collection[str]) -> tuple[Message, ...]:
+        if self.promise is None or not np.isnan(codes).any():
+            return ()
+        return (Message("notes.untested_locked" if locked else "notes.untested", share=level),)
 
     def _level(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> tuple[float, Calibration | None]:
         promise = Promise.of(self.promise)
         if promise is None or not np.isnan(codes).any() or find_world(fitted, codes).accepted:
             return fitted.settings.confidence, None
         found = self.calibrations_.get(self._pattern(fitted, codes, locked))
+        if found is None and not self._tests:
+            known = self.tested_levels()
+            pooled = self.calibrations_.get(replace(self._pattern(fitted, codes, locked), blanks=None))
+            if pooled is not None:
+                return pooled.used_level, pooled
+            return max(fitted.settings.confidence, *known) if known else fitted.settings.confidence, None
         if found is None:
             names = tuple(n for n, code in zip(self.schema.names, codes, strict=True) if np.isnan(code))
             try:
@@ -293,6 +313,10 @@ class ARMIN(Explainer):
             except UntestedError:
                 return fitted.settings.confidence, None
         return found.used_level, found
+
+    def tested_levels(self) -> list[float]:
+        """The levels of confidence that tests have chosen so far."""
+        return [found.used_level for found in self.calibrations_.values()]
 
     def _pattern(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Pattern:
         names = tuple(sorted(n for n, code in zip(self.schema.names, codes, strict=True) if np.isnan(code)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from armin.recourse import Recourse
 from armin.words import Message
 
-__all__ = ["choose_others"]
+__all__ = ["choose_others", "contains"]
 
 
 def choose_others(first: Recourse, pool: Sequence[Recourse], count: int) -> tuple[Recourse, ...]:
@@ -18,12 +18,13 @@ def choose_others(first: Recourse, pool: Sequence[Recourse], count: int) -> tupl
     every cheaper one come first; if there are too few, plans that are dearer and no surer fill up, and say so.
     """
     chosen = [first]
-    for plan in sorted(pool, key=lambda plan: plan.cost or 0.0):
-        if len(chosen) < count and _differs(plan, chosen) and not _dominated(plan, chosen):
-            chosen.append(plan)
-    for plan in sorted(pool, key=lambda plan: plan.cost or 0.0):
-        if len(chosen) < count and _differs(plan, chosen):
-            chosen.append(plan)
+    ordered = sorted(pool, key=lambda plan: plan.cost or 0.0)
+    for strict in (True, False):
+        for plan in ordered:
+            if len(chosen) == count or _short(plan) or not _differs(plan, chosen):
+                continue
+            if not (strict and _dominated(plan, chosen)):
+                chosen.append(plan)
     chosen = [first, *sorted(chosen[1:], key=lambda plan: plan.cost or 0.0)]
     told = []
     for i, plan in enumerate(chosen):
@@ -34,13 +35,30 @@ def choose_others(first: Recourse, pool: Sequence[Recourse], count: int) -> tupl
     return tuple(told)
 
 
+def _differs(plan: Recourse, others: Sequence[Recourse]) -> bool:
+    """Whether a plan changes another set of features than each other one, and none of the two does all that the other
+    does.
+    """
+    mine = _features(plan)
+    return all(mine != _features(o) and not contains(plan, o) and not contains(o, plan) for o in others)
+
+
 def _features(plan: Recourse) -> frozenset[str]:
     return frozenset(change.feature.name for change in plan.changes)
 
 
-def _differs(plan: Recourse, others: Sequence[Recourse]) -> bool:
-    mine = _features(plan)
-    return all(not mine <= _features(other) and not mine >= _features(other) for other in others)
+def contains(plan: Recourse, other: Recourse) -> bool:
+    """Whether ``plan`` does all that ``other`` does: each of its changes, at least as far."""
+    mine = {change.feature.name: change for change in plan.changes}
+    return all(
+        change.feature.name in mine and mine[change.feature.name].cost >= change.cost * (1 - 1e-9)
+        for change in other.changes
+    )
+
+
+def _short(plan: Recourse) -> bool:
+    """Whether fresh completions say that a plan does not reach what was asked for."""
+    return plan.confidence is not None and plan.share is not None and plan.share < plan.confidence - 1e-9
 
 
 def _dominated(plan: Recourse, others: Sequence[Recourse]) -> bool:

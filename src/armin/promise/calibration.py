@@ -121,7 +121,7 @@ class Calibration:
     --------
     >>> works = np.tile(LEVELS >= 0.8, (60, 1))
     >>> print(choose_level(Trials(LEVELS, np.ones_like(works), works), promise=0.9).sentence)
-    Tested on 60 real people with the same blanks: of 60 plans at 80 % confidence all worked. So at least 90 % of such people are accepted when each follows their own plan (assurance 90 %).
+    Tested on 60 real people with the same blanks, rejected as complete people: of 60 plans at 80 % confidence all worked. So at least 90 % of such people are accepted when each follows their own plan (assurance 90 %).
     """  # noqa: E501
 
     promise: float

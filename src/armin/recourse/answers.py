@@ -45,6 +45,7 @@ class Change:
     cost : what this change costs
     sense : for a target of a blank: 1 if it means "at least", -1 "at most", 0 "exactly"; as the feature's direction
         says if left out
+    raw : the cost as the solver adds it up
     """
 
     feature: Feature
@@ -54,6 +55,7 @@ class Change:
     amount: float | None
     cost: float
     sense: int = 0
+    raw: float = field(default=0.0, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.mode == "reach" and self.sense == 0:

@@ -33,9 +33,9 @@ class Schema:
     >>> frame = pd.DataFrame({"income": [30, 40, 55], "purpose": ["car", "home", "car"]})
     >>> schema = Schema.infer(frame, units={"income": "k$"}, immutable=["purpose"])
     >>> print(schema)
-    feature  kind     values     may change  step  if blank
-    income   integer  30 … 55 k$  any         auto  shift
-    purpose  binary   car, home  no          -     freeze
+    feature  kind     values      may change  step  if blank
+    income   integer  30 … 55 k$  any         auto  reach
+    purpose  binary   car, home   no          -     freeze
     >>> schema.encode({"income": 41, "purpose": None})
     array([[41., nan]])
     """
@@ -148,8 +148,8 @@ class Schema:
         >>> schema = Schema(tuple(Feature(name, "integer", lower=0, upper=9) for name in names))
         >>> print(schema.with_rules(AtLeast("total", "part")))
         feature  kind     values  may change  step  if blank
-        total    integer  0 … 9   any         auto  shift
-        part     integer  0 … 9   any         auto  shift
+        total    integer  0 … 9   any         auto  reach
+        part     integer  0 … 9   any         auto  reach
         Rule: total must be at least part.
         """
         return Schema(self.features, self.rules + rules)
