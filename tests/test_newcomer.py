@@ -7,6 +7,7 @@ import itertools
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,8 +41,10 @@ from armin.impute import (
 )
 from armin.models import BlackBox, LinearModel, read, read_model, supported_models
 from armin.problem.rules import apply_rules
+from armin.recourse import Change
 from armin.recourse.audit import check_action
 from armin.schema import RULES, Feature, Rule
+from armin.words import catalogue, languages
 
 from worlds import World, make_world
 
@@ -123,6 +126,7 @@ def test_the_page_has_all_four() -> None:
 
 HOUSE = """
 import sys
+import tomllib
 from pathlib import Path
 import numpy as np
 import pandas as pd
@@ -406,3 +410,18 @@ def test_every_own_class_describes_itself() -> None:
             assert type(cls.usual()) is cls
             assert KNOWN[cls.__name__] is cls
     assert compared_samplers() == ("chained", "copula", "donors", "forest", "marginal")
+
+
+def test_a_language() -> None:
+    """The file on the page, as a company's own: its sentences are said, and English stands in for the rest."""
+    page = PAGE.read_text("utf-8").partition("### A language")[2]
+    own = tomllib.loads(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])
+    words = catalogue("fr", {"fr": own})
+    income = Feature("Income", "integer", lower=0, upper=90_000)
+    up, away = (
+        Change(income, "observed", 30_000, 34_500, 4_500.0, 1.0),
+        Change(income, "reach", None, 40_000, None, 1.0, 1),
+    )
+    assert up.message.said(words).replace("\u202f", " ") == "Faites passer Income de 30 000 à 34 500."
+    assert away.message.said(words).startswith("Bring Income to at least")
+    assert "fr" in languages({"fr": own})

@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 from armin.errors import DataError, SchemaError
 from armin.schema.feature import Feature, Kind
 from armin.schema.overrides import Overrides
-from armin.schema.table import Schema
 from armin.schema.values import as_number, is_blank, plain_number, scalar
 
-__all__ = ["infer_schema", "widen_feature"]
+__all__ = ["infer_features", "widen_feature"]
 
 MOST_CATEGORIES = 200
 """A text column with more distinct values than this is taken for an identifier and refused."""
 
 
-def infer_schema(frame: pd.DataFrame | NDArray[Any], overrides: Overrides) -> Schema:
-    """Guess a schema; see :meth:`armin.schema.Schema.infer`."""
+def infer_features(frame: pd.DataFrame | NDArray[Any], overrides: Overrides) -> tuple[Feature, ...]:
+    """Guess what the columns hold; see :meth:`armin.schema.Schema.infer`."""
     if isinstance(frame, np.ndarray):
         if frame.ndim != 2:
             raise SchemaError(f"An array must have two dimensions, rows and columns. Got shape {frame.shape}.")
@@ -36,7 +35,7 @@ def infer_schema(frame: pd.DataFrame | NDArray[Any], overrides: Overrides) -> Sc
     names = [str(c) for c in frame.columns]
     overrides.check(names)
     frame = frame.set_axis(names, axis=1)
-    return Schema(tuple(_infer_feature(name, frame[name], overrides) for name in names))
+    return tuple(_infer_feature(name, frame[name], overrides) for name in names)
 
 
 def _infer_feature(name: str, column: pd.Series[Any], overrides: Overrides) -> Feature:

@@ -92,13 +92,13 @@ class Schema:
         -------
         Schema
         """
-        from armin.schema.infer import infer_schema
+        from armin.schema.infer import infer_features
 
         overrides = Overrides(
             kinds or {}, categories or {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {},
             blanks or {}, labels or {}, units or {}, formats or {}, difficulty or {},
         )  # fmt: skip
-        return infer_schema(frame, overrides)
+        return cls(infer_features(frame, overrides))
 
     def update(
         self,
@@ -279,7 +279,7 @@ class Schema:
         """The schema in a TOML file, or in TOML text."""
         from armin.schema.toml import read_toml
 
-        return read_toml(source)
+        return cls(*read_toml(source))
 
     def __str__(self) -> str:
         rows = [("feature", "kind", "values", "may change", "step", "if blank")]

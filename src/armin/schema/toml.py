@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from armin.errors import SchemaError
 from armin.schema.feature import Feature
-from armin.schema.rules import rule_from_dict
-from armin.schema.table import Schema
+from armin.schema.rules import Rule, rule_from_dict
+
+if TYPE_CHECKING:
+    from armin.schema.table import Schema
 
 __all__ = ["FORMAT", "read_toml", "schema_from_dict", "schema_to_dict", "write_toml"]
 
@@ -27,6 +29,7 @@ _KEYS = ("kind", "bounds", "categories", "direction", "step", "blank", "label", 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
     """A schema as plain data.
 
+    >>> from armin.schema import Schema
     >>> schema = Schema((Feature("age", "integer", lower=18, upper=90, direction="fixed"),))
     >>> schema_to_dict(schema)["features"]["age"]
     {'kind': 'integer', 'bounds': [18, 90], 'direction': 'fixed'}
@@ -56,7 +59,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     return data
 
 
-def schema_from_dict(data: dict[str, Any]) -> Schema:
+def schema_from_dict(data: dict[str, Any]) -> tuple[tuple[Feature, ...], tuple[Rule, ...]]:
     """The schema behind :func:`schema_to_dict`."""
     version = data.get("armin_schema")
     if version != FORMAT:
@@ -68,7 +71,7 @@ def schema_from_dict(data: dict[str, Any]) -> Schema:
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
         raise SchemaError(f"The rules of a schema file must be [[rules]] tables. Got {rules!r} instead.")
     features = tuple(_feature(name, entry) for name, entry in entries.items())
-    return Schema(features, tuple(rule_from_dict(rule) for rule in rules))
+    return features, tuple(rule_from_dict(rule) for rule in rules)
 
 
 def _feature(name: str, entry: Any) -> Feature:
@@ -111,6 +114,7 @@ def _as_float(name: str, what: str, value: object) -> float | None:
 def write_toml(schema: Schema, path: str | Path | None = None) -> str:
     """A schema as TOML text, also written to ``path`` if given.
 
+    >>> from armin.schema import Schema
     >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
     >>> read_toml(write_toml(schema)) == schema
     True
@@ -128,7 +132,7 @@ def write_toml(schema: Schema, path: str | Path | None = None) -> str:
     return text
 
 
-def read_toml(source: str | Path) -> Schema:
+def read_toml(source: str | Path) -> tuple[tuple[Feature, ...], tuple[Rule, ...]]:
     """The schema in a TOML file, or in TOML text (anything with a line break)."""
     if isinstance(source, Path) or "\n" not in source:
         path = Path(source)

@@ -14,7 +14,8 @@
 from __future__ import annotations
 
 from armin.problem import Problem, Solution
-from armin.solve.methods import check_time_limit, listing_is_quick, solve
+from armin.solve.exact import check_time_limit, listing_is_quick
+from armin.solve.methods import solve
 from armin.solve.repeat import Differ, check_several, repeat
 from armin.solve.stopping import Callback, watched
 

@@ -1,18 +1,13 @@
-"""One solve by any method, and how "auto" picks one."""
+"""One solve by any method."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from armin.errors import ParameterError
-from armin.models.kinds import ReluNetwork, TreeEnsemble
 from armin.problem import Problem, Solution
+from armin.solve.exact import EXACT, Method, check_time_limit
 from armin.solve.stopping import Callback, watched
 
-__all__ = ["METHODS", "check_time_limit", "listing_is_quick", "solve"]
-
-FEW_STEPS = 200_000
-"""Up to this many steps (choices times candidates times the size of the model), "auto" lists all choices."""
+__all__ = ["METHODS", "solve"]
 
 
 def solve(
@@ -45,51 +40,6 @@ def solve(
     return METHODS[method](problem, solver, time_limit, watched(callback))
 
 
-def check_time_limit(time_limit: float | None) -> None:
-    """Raise unless this is a time limit."""
-    if time_limit is not None and not time_limit > 0:
-        raise ParameterError(f"The 'time_limit' must be a positive number of seconds, or None. Got {time_limit!r}.")
-
-
-Method = Callable[[Problem, str, float | None, Callback | None], Solution]
-
-
-def _auto(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    method = "enumerate" if listing_is_quick(problem) else "search"
-    return METHODS[method](problem, solver, time_limit, callback)
-
-
-def listing_is_quick(problem: Problem) -> bool:
-    """Whether brute force takes a few milliseconds, so that nothing needs to be compiled."""
-    from armin.solve.enumerate import count_choices
-
-    model = problem.model
-    size = 1
-    if isinstance(model, TreeEnsemble):
-        size = model.n_trees
-    elif isinstance(model, ReluNetwork):
-        size = sum(bias.size for bias in model.biases)
-    return count_choices(problem) * problem.n_candidates * size <= FEW_STEPS
-
-
-def _search(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    from armin.solve.search import search
-
-    return search(problem, time_limit, callback)
-
-
-def _enumerate(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    from armin.solve.enumerate import solve_by_enumeration
-
-    return solve_by_enumeration(problem, time_limit)
-
-
-def _milo(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    from armin.solve.milo import solve_by_milo
-
-    return solve_by_milo(problem, solver, time_limit)
-
-
 def _subsample(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
     from armin.solve.subsample import REPEATS, SECONDS, solve_by_subsampling
 
@@ -97,11 +47,5 @@ def _subsample(problem: Problem, solver: str, time_limit: float | None, callback
     return solve_by_subsampling(problem, time_limit=each, solver=solver)
 
 
-METHODS: dict[str, Method] = {
-    "auto": _auto,
-    "search": _search,
-    "enumerate": _enumerate,
-    "milo": _milo,
-    "subsample": _subsample,
-}
+METHODS: dict[str, Method] = EXACT | {"subsample": _subsample}
 """Every method by name: a function of problem, solver, time limit and callback, which imports what it needs."""

@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from armin.errors import ParameterError
 from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
-from armin.solve.methods import check_time_limit, listing_is_quick, solve
+from armin.solve.exact import check_time_limit, listing_is_quick
+from armin.solve.methods import solve
 from armin.solve.stopping import Callback, stopped, watched
 
 __all__ = ["PathPoint", "solve_path"]

@@ -20,7 +20,7 @@ import numpy as np
 
 from armin.errors import ParameterError
 from armin.problem import Problem, Solution, Status, required_weight
-from armin.solve import solve
+from armin.solve.exact import EXACT
 
 __all__ = ["REPEATS", "SECONDS", "solve_by_subsampling"]
 
@@ -57,10 +57,10 @@ def solve_by_subsampling(
     """
     if n_sub < 1 or repeats < 1:
         raise ParameterError(f"'n_sub' and 'repeats' must be at least 1. Got {n_sub} and {repeats} instead.")
-    if method == "subsample":
-        raise ParameterError("The 'method' of a subsample cannot be 'subsample'. Use 'milo', 'enumerate' or 'auto'.")
+    if method not in EXACT:
+        raise ParameterError(f"The 'method' of a subsample must be one of {sorted(EXACT)}. Got {method!r} instead.")
     if n_sub >= problem.n_candidates:
-        return solve(problem, method, solver=solver, time_limit=time_limit)
+        return EXACT[method](problem, solver, time_limit, None)
     start = time.perf_counter()
     generator = np.random.default_rng(rng)
     share = problem.required / float(problem.weights.sum())
@@ -70,7 +70,7 @@ def solve_by_subsampling(
         rows = np.sort(generator.choice(problem.n_candidates, n_sub, replace=False))
         weight = float(problem.weights[rows].sum())
         part = problem.among(rows, required=min(required_weight(share, weight), weight))
-        found = solve(part, method, solver=solver, time_limit=time_limit)
+        found = EXACT[method](part, solver, time_limit, None)
         nodes += found.nodes
         if found.choice is None or found.cost is None or (best and best.cost is not None and found.cost >= best.cost):
             continue

@@ -1,0 +1,64 @@
+"""The ways to solve one problem exactly, and how "auto" picks one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from armin.errors import ParameterError
+from armin.models.kinds import ReluNetwork, TreeEnsemble
+from armin.problem import Problem, Solution
+from armin.solve.stopping import Callback
+
+__all__ = ["EXACT", "Method", "check_time_limit", "listing_is_quick"]
+
+FEW_STEPS = 200_000
+"""Up to this many steps (choices times candidates times the size of the model), "auto" lists all choices."""
+
+
+def check_time_limit(time_limit: float | None) -> None:
+    """Raise unless this is a time limit."""
+    if time_limit is not None and not time_limit > 0:
+        raise ParameterError(f"The 'time_limit' must be a positive number of seconds, or None. Got {time_limit!r}.")
+
+
+Method = Callable[[Problem, str, float | None, Callback | None], Solution]
+
+
+def _auto(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
+    method = "enumerate" if listing_is_quick(problem) else "search"
+    return EXACT[method](problem, solver, time_limit, callback)
+
+
+def listing_is_quick(problem: Problem) -> bool:
+    """Whether brute force takes a few milliseconds, so that nothing needs to be compiled."""
+    from armin.solve.enumerate import count_choices
+
+    model = problem.model
+    size = 1
+    if isinstance(model, TreeEnsemble):
+        size = model.n_trees
+    elif isinstance(model, ReluNetwork):
+        size = sum(bias.size for bias in model.biases)
+    return count_choices(problem) * problem.n_candidates * size <= FEW_STEPS
+
+
+def _search(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
+    from armin.solve.search import search
+
+    return search(problem, time_limit, callback)
+
+
+def _enumerate(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
+    from armin.solve.enumerate import solve_by_enumeration
+
+    return solve_by_enumeration(problem, time_limit)
+
+
+def _milo(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
+    from armin.solve.milo import solve_by_milo
+
+    return solve_by_milo(problem, solver, time_limit)
+
+
+EXACT: dict[str, Method] = {"auto": _auto, "search": _search, "enumerate": _enumerate, "milo": _milo}
+"""The exact methods by name: functions of problem, solver, time limit and callback, which import what they need."""
