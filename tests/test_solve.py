@@ -15,6 +15,8 @@ from armin.errors import ParameterError, SolverError
 from armin.models.kinds import Above, BlackBox, LinearModel
 from armin.problem import Problem, Solution, Status
 from armin.solve import METHODS, solve, solve_path, solve_robust
+from armin.solve.enumerate import solve_by_enumeration
+from armin.solve.exact import EXACT
 from armin.solve.path import PathPoint
 from armin.solve.robust import margins
 from armin.solve.subsample import solve_by_subsampling
@@ -88,15 +90,14 @@ def test_subsampling_claims_nothing_it_cannot_prove(problem: Problem, seed: int)
 
 
 def test_subsampling_keeps_the_share_and_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("armin.solve.subsample")
     asked: list[Problem] = []
 
-    def spy(problem: Problem, method: str, *, solver: str, time_limit: float | None) -> Solution:
+    def spy(problem: Problem, solver: str, time_limit: float | None, callback: object) -> Solution:
         asked.append(problem)
         assert time_limit == 7.0
-        return solve(problem, method, solver=solver)
+        return solve_by_enumeration(problem)
 
-    monkeypatch.setattr(module, "solve", spy)
+    monkeypatch.setitem(EXACT, "enumerate", spy)
     rng = np.random.default_rng(5)
     problem = replace(random_problem(rng, "linear", n=40, grid=None), required=30.0)
     first = solve_by_subsampling(problem, n_sub=10, repeats=4, rng=3, time_limit=7.0, method="enumerate")
