@@ -108,7 +108,7 @@ def line(plans: list[Plan], way: str, names: dict[str, str]) -> dict[str, Any]:
     pairs = [(p, first[p.data, p.model, p.person]) for p in plans if p.way == way]
     both = [(p, q) for p, q in pairs if p.true is not None and q.true is not None]
     n = len(mine)
-    claim = sum(LEVEL > (p.high or 0) for p in mine)
+    claim = sum((p.high or 0) < LEVEL for p in mine)
     stated = sum((p.stated or 0) > (p.high or 0) for p in mine)
     bias = [(p.stated or 0) - (p.true or 0) for p in mine]
     row: dict[str, Any] = {

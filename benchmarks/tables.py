@@ -40,7 +40,7 @@ from armin.datasets import (
 from armin.datasets.encoder import paper_encoder
 
 PAPER = {"FICO": load_fico, "Attrition": load_attrition, "Student": load_student, "WineQuality": load_wine_quality}
-MOST_TRAINING = 15_000
+MOST_TRAINING = 8000
 
 
 @dataclass(frozen=True, eq=False)
