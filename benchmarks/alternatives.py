@@ -95,8 +95,8 @@ def _counts(found: list[tuple[Recourse, ...]]) -> dict[str, Any]:
     return {
         "people with a plan": sum(bool(plans) for plans in found),
         "with three": sum(len(plans) == 3 for plans in found), "alternatives": total, "supersets": supersets,
-        "dominated, not said": silent, "dominated, and said": share(noted, total), "of these the first is 100 % sure": certain,
-        "said, not dominated": needless,
+        "dominated, not said": silent, "dominated, and said": share(noted, total),
+        "of these the first is 100 % sure": certain, "said, not dominated": needless,
         "fresh share below 0.75": unsure,
     }  # fmt: skip
 
