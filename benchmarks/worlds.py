@@ -154,53 +154,52 @@ def _again(explainer: ARMIN, people: pd.DataFrame) -> dict[str, Any]:
 # ---------------------------------------------------------------- promise
 
 
-def promise(rows: int, splits: int, dataset: str, *, n_people: int = 100) -> Rows:
+def promise(rows: int, splits: int, dataset: str, models: list[str], *, random: bool, n_people: int = 80) -> Rows:
     """A promise of 0.9 on repeated splits, for people whom nobody has seen."""
     data = load(dataset)
-    found: dict[tuple[str, str, str], list[dict[str, float]]] = {}
+    found: dict[tuple[str, str], list[dict[str, float]]] = {}
     for seed in range(splits):
-        for (name, made, reapply), one in _promised(data, seed, rows, n_people):
-            found.setdefault((name, made, reapply), []).append(one)
+        for key, one in _promised(data, seed, rows, models, random, n_people):
+            found.setdefault(key, []).append(one)
         print(f"split {seed}: {time.process_time():.0f} s of computing", flush=True)
     return [
-        {"data": dataset, "model": name, "blanks": made, "reapply": reapply, **_pooled(ones, 0.9)}
-        for (name, made, reapply), ones in sorted(found.items())
+        {"data": dataset, "model": name, "reapply": reapply, **_pooled(ones, 0.9)}
+        for (name, reapply), ones in found.items()
     ]
 
 
 def _promised(
-    data: Data, seed: int, rows: int, n_people: int
-) -> Iterator[tuple[tuple[str, str, str], dict[str, float]]]:
+    data: Data, seed: int, rows: int, models: list[str], random: bool, n_people: int
+) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
     """One split: models that saw blanks in training, calibrated on some complete people and tried on others.
 
-    Even splits hide the same two values of everybody, odd ones two values of each person at random.
+    The same two values of everybody are hidden, other ones in each split; or, with ``random``, one value of each person
+    at random.
     """
     X, others, y = data.split(seed)
     X = mcar(X, 1, random_state=seed).X
     half = len(others) // 2
     people, unseen = others[:half], others[half:]
     schema = data.schema.widened(data.X)
-    names = [f.name for f in schema if f.actionable]
-    chosen = np.random.default_rng(seed).choice(names, 2, replace=False).tolist()
-    made = "the same for all" if seed % 2 == 0 else "at random"
-    hides: Callable[[pd.DataFrame], pd.DataFrame] = partial(_hide, None if seed % 2 else chosen, seed)
-    test = Promise(0.9, n_people=n_people, missingness=None if seed % 2 == 0 else hides)
+    chosen = np.random.default_rng(seed).choice(list(schema.names), 2, replace=False).tolist()
+    hides: Callable[[pd.DataFrame], pd.DataFrame] = partial(_hide, None if random else chosen, seed)
+    test = Promise(0.9, n_people=n_people, missingness=hides if random else None)
     known = ARMIN(train("LR, imputer", X, y, data.desired), schema, desired=1).fit(X).fitted_
     masked = hides(unseen)
-    for name in PROMISED:
+    for name in models:
         model = train(name, X, y, data.desired)
         rejected = ~accepted(model, masked)
         for reapply in ("told", "either"):
             explainer = ARMIN(model, schema, desired=1, promise=test, reapply=reapply, n_samples=50, n_fresh=0)
             explainer.bind(X.iloc[:0], cost=known.cost, sampler=known.sampler)
-            explainer.calibrate(people, blanks=chosen if seed % 2 == 0 else None)
-            yield (name, made, reapply), _try(explainer, masked[rejected][:rows], unseen[rejected][:rows])
+            explainer.calibrate(people, blanks=None if random else chosen)
+            yield (name, reapply), _try(explainer, masked[rejected][:rows], unseen[rejected][:rows])
 
 
 def _hide(names: list[str] | None, seed: int, frame: pd.DataFrame) -> pd.DataFrame:
     if names is None:
-        return mcar(frame, 2, random_state=seed).X
-    return frame.assign(**{name: frame[name].where(False) for name in names})
+        return mcar(frame, 1, random_state=seed).X
+    return frame.assign(**{name: frame[name].mask(np.ones(len(frame), dtype=bool)) for name in names})
 
 
 def _accepts(explainer: ARMIN, rows: pd.DataFrame) -> np.ndarray:
@@ -389,6 +388,8 @@ def main() -> None:
     parts = ("desk", "again", "promise", "hidden", "decides")
     parser.add_argument("--parts", nargs="*", default=list(parts), choices=parts)
     parser.add_argument("--dataset", default="Synthetic", help="for promise; the loan book or a data set")
+    parser.add_argument("--models", nargs="*", default=list(PROMISED), help="for promise")
+    parser.add_argument("--random", action="store_true", help="for promise: other blanks for each person")
     parser.add_argument("--splits", type=int, default=10)
     args = parser.parse_args()
     start = time.perf_counter()
@@ -398,7 +399,9 @@ def main() -> None:
     work: dict[str, Callable[[], Rows]] = {
         "desk": lambda: desk(30 if args.quick else 400),
         "again": lambda: again(rows),
-        "promise": lambda: promise(rows, splits, args.dataset, n_people=40 if args.quick else 100),
+        "promise": lambda: promise(
+            rows, splits, args.dataset, args.models, random=args.random, n_people=40 if args.quick else 80
+        ),
         "hidden": lambda: hidden(rows, splits, n_people=40 if args.quick else 200),
         "decides": lambda: decides(20 if args.quick else 200, 1 if args.quick else 5),
     }
