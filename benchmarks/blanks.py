@@ -34,7 +34,7 @@ def with_blanks(schema: Schema, mode: str) -> Schema:
     return Schema(tuple(replace(f, blank=mode) if f.name in acted else f for f in schema), schema.rules)
 
 
-def run_cell(data: Data, model: str, missing: int, rows: int) -> list[dict[str, Any]]:
+def run_cell(data: Data, model: str, missing: int, rows: int, changes: int) -> list[dict[str, Any]]:
     """One data set, one model, so many blanks."""
     X, others, y = data.split()
     classifier = train(model, X, y, data.desired)
@@ -43,19 +43,20 @@ def run_cell(data: Data, model: str, missing: int, rows: int) -> list[dict[str, 
     acted = [f.name for f in data.schema if f.actionable and f.is_ordered and f.kind != "binary"]
     masked = mcar(people, missing, random_state=0, columns=acted).X
     known = ARMIN(classifier, data.schema, desired=1).fit(X).fitted_
-    full = [_explainer(classifier, data.schema, known, X).explain(people.iloc[[i]]) for i in range(len(people))]
+    told = _explainer(classifier, data.schema, known, X, changes)
+    full = [told.explain(people.iloc[[i]]) for i in range(len(people))]
     lines = []
     for mode in MODES:
-        explainer = _explainer(classifier, with_blanks(data.schema, mode), known, X)
+        explainer = _explainer(classifier, with_blanks(data.schema, mode), known, X, changes)
         plans = [explainer.explain(masked.iloc[[i]]) for i in range(len(people))]
-        names = {"data": data.name, "model": model, "hidden": missing, "blank mode": mode}
+        names = {"data": data.name, "model": model, "changes": changes, "hidden": missing, "blank mode": mode}
         lines.append(names | _line(explainer, plans, full, people))
     return lines
 
 
-def _explainer(classifier: Any, schema: Schema, known: Any, X: pd.DataFrame) -> ARMIN:
+def _explainer(classifier: Any, schema: Schema, known: Any, X: pd.DataFrame, changes: int) -> ARMIN:
     """Costs and completions do not depend on the mode: they are learned once."""
-    explainer = ARMIN(classifier, schema, desired=1, decision="complete", n_fresh=300)
+    explainer = ARMIN(classifier, schema, desired=1, decision="complete", n_fresh=300, max_changes=changes)
     return explainer.bind(X.iloc[:0], cost=known.cost, sampler=known.sampler)
 
 
@@ -78,6 +79,7 @@ def main() -> None:
     parser = options(__doc__, rows=50)
     parser.add_argument("--datasets", nargs="*", default=list(DATASETS))
     parser.add_argument("--models", nargs="*", default=list(MODELS))
+    parser.add_argument("--changes", type=int, default=4, help="how many features may change")
     args = parser.parse_args()
     require_data()
     start = time.perf_counter()
@@ -86,7 +88,7 @@ def main() -> None:
         data = load(dataset, blanks=True)
         for model in args.models:
             for missing in (1,) if args.quick else (1, 2):
-                lines += run_cell(data, model, missing, 5 if args.quick else args.rows)
+                lines += run_cell(data, model, missing, 5 if args.quick else args.rows, args.changes)
                 print(f"{dataset} {model} {missing}: {time.perf_counter() - start:.0f} s", flush=True)
     print(markdown(lines))
     write(args.json, {"table": lines}, start)
