@@ -391,6 +391,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="*", default=list(PROMISED), help="for promise")
     parser.add_argument("--random", action="store_true", help="for promise: other blanks for each person")
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--people", type=int, default=80, help="for promise: test on so many")
     args = parser.parse_args()
     start = time.perf_counter()
     if "again" in args.parts or args.dataset != "Synthetic":
@@ -400,7 +401,7 @@ def main() -> None:
         "desk": lambda: desk(30 if args.quick else 400),
         "again": lambda: again(rows),
         "promise": lambda: promise(
-            rows, splits, args.dataset, args.models, random=args.random, n_people=40 if args.quick else 80
+            rows, splits, args.dataset, args.models, random=args.random, n_people=40 if args.quick else args.people
         ),
         "hidden": lambda: hidden(rows, splits, n_people=40 if args.quick else 200),
         "decides": lambda: decides(20 if args.quick else 200, 1 if args.quick else 5),
