@@ -128,7 +128,7 @@ MIX = np.array([[1.0, 0.6, 0.3], [0.0, 0.8, 0.2], [0.0, 0.0, 0.93]])
 @pytest.mark.parametrize("reapply", ["told", "either"])
 @pytest.mark.parametrize("decision", ["complete", "blank"])
 def test_calibration_holds_in_every_world_with_known_truth(decision: Any, reapply: Any) -> None:
-    """Eight times: new people, a new calibration, and what becomes of others who follow their own plan."""
+    """Five times: new people, a new calibration, and what becomes of others who follow their own plan."""
     rng = np.random.default_rng(1)
 
     def world(n: int) -> pd.DataFrame:
@@ -144,17 +144,17 @@ def test_calibration_holds_in_every_world_with_known_truth(decision: Any, reappl
         model, schema, desired=1, promise=test, decision=decision, reapply=reapply, n_samples=30, n_fresh=0
     ).fit(train, people=world(10))
     broken = all_plans = all_failures = 0
-    for _ in range(8):
+    for _ in range(5):
         calibration = explainer.calibrate(world(600), blanks=["a"])
         assert calibration.kept
         assert (calibration.decision, calibration.reapply) == (decision, reapply)
         plans, failures = _tried(explainer, world(400))
-        assert plans > 40
+        assert plans > 30
         # counted as broken only if clearly above 20 %, beyond the noise of so many people
         broken += binom.sf(failures - 1, plans, 0.2) < 0.05
         all_plans, all_failures = all_plans + plans, all_failures + failures
-    # each repetition may break with probability 0.1, and be misjudged with 0.05; false alarm of the test below 1e-3
-    assert broken <= 5
+    # each repetition may break with probability 0.1, and be misjudged with 0.05; false alarm of the test below 2e-3
+    assert broken <= 3
     assert binom.sf(all_failures - 1, all_plans, 0.2) > 1e-3
 
 
@@ -163,7 +163,7 @@ def _tried(explainer: ARMIN, people: pd.DataFrame) -> tuple[int, int]:
     masked = people.assign(a=np.nan)
     rejected = explainer.classifier.predict(people if explainer.decision == "complete" else masked) == 0
     plans = failures = 0
-    for i in np.flatnonzero(rejected)[:80]:
+    for i in np.flatnonzero(rejected)[:60]:
         row, truth = masked.iloc[[i]], people.iloc[[i]]
         answer = explainer.explain(row)
         if answer.found:
