@@ -138,7 +138,7 @@ def test_calibration_holds_in_every_world_with_known_truth(decision: Any, reappl
     y = (train.sum(axis=1) + rng.normal(size=len(train)) > 0).astype(int)
     holed = train.assign(a=train["a"].mask(rng.random(len(train)) < 0.2))
     model = make_pipeline(SimpleImputer().set_output(transform="pandas"), LogisticRegression()).fit(holed, y)
-    schema = Schema.infer(train, bounds={"a": (-6, 6), "b": (-6, 6)}, immutable=["a"])
+    schema = Schema.infer(train, bounds={"a": (-6, 6), "b": (-6, 6), "c": (-6, 6)}, immutable=["a"])
     test = Promise(0.8, n_people=60)
     explainer = ARMIN(
         model, schema, desired=1, promise=test, decision=decision, reapply=reapply, n_samples=30, n_fresh=0
