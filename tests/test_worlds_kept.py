@@ -176,17 +176,14 @@ def _tried(explainer: ARMIN, people: pd.DataFrame) -> tuple[int, int]:
 @pytest.mark.slow
 def test_where_the_blank_decides_the_plan_is_weaker_than_it_looks_and_the_promise_says_so() -> None:
     """The number of prior offences, hidden from everybody: who gets a plan is whom the sampler flatters."""
-    plain, promised = zip(*(decide(seed, 200, 250) for seed in range(2)), strict=True)
+    plain, promised = zip(*(decide(seed, 200, 250) for seed in range(5)), strict=True)
     plans, works = sum(one.plans for one in plain), sum(one.works for one in plain)
-    assert plans >= 30
+    assert plans >= 50
     # the flattery: fewer of the real people are accepted than the plans state, beyond chance
     assert binom.cdf(works, plans, 0.75) < 0.01
-    for one in plain:
-        assert one.stated > 0.7
-        assert "Real people may differ from what was drawn" in one.sentence
-    for one in promised:
-        # a test on real people does not promise what would be broken, and what it does promise is kept
-        assert not one.kept
-        assert one.best < 0.75
-        assert "75 % cannot be promised" in one.sentence
-        assert binom.cdf(one.works, one.plans, one.best) > 0.01
+    assert all("Real people may differ from what was drawn" in one.sentence for one in plain if one.plans)
+    # a test on real people does not promise what would be broken, and what it says instead is kept
+    assert not any(one.kept for one in promised)
+    some = [one for one in promised if one.plans]
+    assert all(one.best < 0.75 and "75 % cannot be promised" in one.sentence for one in some)
+    assert sum(one.works for one in some) >= sum(one.best * one.plans for one in some)
