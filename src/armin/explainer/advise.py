@@ -25,11 +25,12 @@ from armin.explainer.judge import (
 from armin.explainer.others import choose_others
 from armin.explainer.state import state
 from armin.explainer.world import find_world
-from armin.problem import PairRule, Problem
+from armin.problem import PairRule, Problem, Status
 from armin.problem.stated import Stated
 from armin.promise import Calibration
 from armin.recourse import Change, Recourse, RecoursePath
 from armin.recourse.world import World
+from armin.words import Message
 
 __all__ = ["Posed", "advise", "advise_others", "advise_path", "carefully", "pose"]
 
@@ -115,10 +116,21 @@ def _advise(fitted: Fitted, codes: FloatArray, locked: Collection[str], calibrat
         judged = _from_path(fitted, posed, level)
     steps = {"sampling": sampled - start, "building": built - sampled, "solving": time.perf_counter() - built}
     confidence = level if fitted.settings.states else None
-    return make_recourse(
+    answer = make_recourse(
         fitted, world, posed.stated, judged, sample, fresh,
         confidence=confidence, locked=locked, steps=steps, calibration=calibration,
     )  # fmt: skip
+    return _weighed(answer, fitted.settings.confidence)
+
+
+def _weighed(answer: Recourse, asked: float) -> Recourse:
+    """The answer with a note where fresh completions say that its plan works for fewer than was asked for."""
+    share = None if answer.fresh is None else answer.fresh.share
+    if not answer.changes or answer.confidence is None or share is None or share >= asked - 1e-9 or asked == 1.0:
+        return answer
+    if answer.world.reapply == "blank":
+        return answer
+    return replace(answer, notes=(*answer.notes, Message("share.weaker", asked=asked, share=share)))
 
 
 def _accepted(fitted: Fitted, world: World, codes: FloatArray, start: float) -> Recourse:
@@ -148,6 +160,9 @@ def advise_path(fitted: Fitted, codes: FloatArray, locked: Collection[str], leve
 
 
 def _path(fitted: Fitted, codes: FloatArray, locked: Collection[str], level: float) -> RecoursePath:
+    world = find_world(fitted, codes)
+    if world.accepted:
+        return RecoursePath((_accepted(fitted, world, codes, time.perf_counter()),), level, Status.OPTIMAL)
     posed = pose(fitted, codes, locked, level)
     judged, end = judge_path(fitted, posed.world, posed.stated, posed.fresh, drawn=posed.drawn)
     points = [
@@ -197,13 +212,14 @@ def _pool(fitted: Fitted, posed: Posed, first: Recourse, count: int) -> list[Jud
     reached = stated.base + (0.0 if first.validity is None else first.validity.accepted)
     demands = [problem.required]
     if stated.asks_completions:
-        demands += [asked for asked in (reached, reached + problem.smallest_step) if problem.required < asked <= total]
+        surer = (reached, reached + problem.smallest_step, (reached + total) / 2, total)
+        demands += sorted({asked for asked in surer if problem.required < asked <= total})
     found: dict[tuple[int, ...], Judged] = {}
     for change in first.changes:
         limited = _asking_less(problem, change)
         for asked in demands if limited is not None else []:
             assert limited is not None  # noqa: S101  checked a line above
-            solutions = fitted.settings.solving.best(limited.demanding(asked), count)
+            solutions = fitted.settings.solving.best(limited.demanding(asked), count + 1)
             for judged in judge_choices(fitted, posed.world, stated, solutions, posed.fresh):
                 choice = judged.solution.choice
                 if choice is not None and problem.enough(float(problem.weights[judged.accepted].sum())):

@@ -31,8 +31,8 @@ from armin.words import Message
 
 __all__ = ["ARMIN", "ImputationAR", "RobustAR"]
 
-MORE_PEOPLE = 10
-"""People set aside for each one to be tested: which of them are rejected depends on their blanks."""
+MORE_PEOPLE, MOST_PEOPLE = 10, 5000
+"""People set aside for each one to be tested, and at least so many if there are: blanks decide who is rejected."""
 
 
 class ARMIN(Explainer):
@@ -159,7 +159,7 @@ class ARMIN(Explainer):
         self.people_ = pick(rejected, promise.n_people, np.random.default_rng(self.random_state))
         self.others_ = complete[:0]
         if self.decision != "complete" or promise.missingness is not None:
-            most = MORE_PEOPLE * promise.n_people
+            most = max(MOST_PEOPLE, MORE_PEOPLE * promise.n_people)
             self.others_ = pick(complete, most, np.random.default_rng(self.random_state))
 
     def calibrate(
@@ -237,6 +237,8 @@ class ARMIN(Explainer):
         found: Calibration | None = None
         for mask in sorted(patterns, key=lambda mask: -int((masks == mask).all(axis=1).sum())):
             rows = (masks == mask).all(axis=1)
+            if not tested_people(fitted, complete[rows], masks[rows]).any():
+                continue  # nobody with these blanks is rejected: they stay untested
             tested = calibrate(
                 fitted, promise, complete[rows], masks[rows], words="hidden", locked=locked, n_jobs=n_jobs,
                 progress=progress,
@@ -244,7 +246,10 @@ class ARMIN(Explainer):
             key = self._pattern(fitted, np.where(mask, np.nan, complete[rows][0]), locked)
             self.calibrations_[key] = tested
             found = found or tested
-        assert found is not None  # noqa: S101  there is a pattern
+        if found is None:
+            raise DataError(
+                "Nobody in 'submitted' is rejected by the model with their blanks, so nothing can be tested."
+            )
         return found
 
     def at(self, confidence: float) -> ARMIN:
