@@ -628,6 +628,19 @@ def promising():
     return explainer
 
 
+def test_the_world_is_a_part_of_the_question(client, explainer):
+    answer = client.post("/api/v1/recourse", json={"row": ROW, "decision": "none"}).json()
+    assert (answer["world"]["decision"], answer["world"]["reapply"]) == (None, "told")
+    assert answer["cost"] == explainer.at(0.75).set_params(decision=None).explain(ROW).to_dict()["cost"]
+    assert client.post("/api/v1/recourse", json={"row": ROW}).json()["world"]["decision"] == "complete"
+    for name, value in (("decision", "blank"), ("reapply", "blank"), ("reapply", "either")):
+        problem = is_problem(client.post("/api/v1/path", json={"row": ROW, name: value}), 422, name)
+        assert "does not take them" in problem["detail"]
+        whole = {**ROW, "Income": 20_000}
+        assert client.post("/api/v1/recourse", json={"row": whole, name: value}).status_code == 200
+    is_problem(client.post("/api/v1/recourse", json={"row": ROW, "decision": "later"}), 422, "decision")
+
+
 def test_a_promise_is_made_for_the_blanks_that_were_tested(promising):
     with TestClient(create_app(bundle_of(promising)), base_url="http://localhost") as client:
         promise = client.get("/api/v1/schema").json()["promise"]

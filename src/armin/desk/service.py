@@ -13,9 +13,11 @@ from armin.desk.describe import feature_dict
 from armin.desk.problems import ProblemError
 from armin.desk.said import page_words, said_ask, said_feature, said_path, said_recourse
 from armin.desk.settings import DeskSettings
+from armin.errors import ModelError
 from armin.explainer import ARMIN
 from armin.explainer.ask import AskOrAct
 from armin.explainer.estimator import Explainer
+from armin.explainer.world import find_world
 from armin.letter.own import check_words, read_words
 from armin.promise import Promise
 from armin.recourse import Recourse, RecoursePath
@@ -220,7 +222,16 @@ class Service:
         elif isinstance(explainer, ARMIN):
             # a test on real people takes minutes: it belongs to 'armin calibrate', not into a request
             explainer = explainer.without_testing()
+        self._check_world(explainer, asked)
         return explainer
+
+    def _check_world(self, explainer: Explainer, asked: Asked) -> None:
+        """Refuse a question about blanks that the model cannot decide about."""
+        try:
+            find_world(explainer.current, self.schema.encode(dict(asked.row))[0])
+        except ModelError as error:
+            name = "decision" if asked.decision == "blank" else "reapply"
+            raise ProblemError.of_fields([(name, f"#/{name}", str(error))]) from None
 
     def _whole(self, row: Row) -> dict[str, Value | None]:
         """A prepared applicant's row with all columns."""
