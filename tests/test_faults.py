@@ -24,7 +24,7 @@ from armin.errors import ParameterError
 from armin.explainer.advise import pose
 from armin.explainer.answer import fresh_validity
 from armin.explainer.draw import Sample
-from armin.explainer.judge import Judged, MisreadError, _increasing, judge, judge_path
+from armin.explainer.judge import Judged, MisreadError, _increasing, judge, judge_choices, judge_path
 from armin.models.kinds import Above, LinearModel
 from armin.problem import Options, PairRule, Problem, Solution, Status, required_weight
 from armin.promise import LEVELS, Promise, Trials, choose_level
@@ -157,6 +157,24 @@ def test_a_repaired_path_still_buys_more_for_more() -> None:
     for point in found:  # judged by the model, not by its reading
         after = posed.stated.grid.apply(point.solution.choice, posed.stated.candidates)
         np.testing.assert_array_equal(point.accepted, picky.accepts(after))
+
+
+@pytest.mark.parametrize("n_fresh", [0, 15])
+def test_a_search_that_ends_without_a_choice_says_nothing_about_the_others(n_fresh: int) -> None:
+    """The last of several solutions may be the proof that there is no other."""
+    explainer = loan_explainer(n_fresh=n_fresh)
+    posed = pose(explainer.current, LOANS.schema.encode(LOANS.applicant)[0], (), 0.75)
+    plain, _ = judge_path(explainer.current, posed.world, posed.stated, posed.fresh)
+    solutions = [point.solution for point in plain]
+    none = Solution(Status.INFEASIBLE, None, None, math.inf, 0.0, "test")
+    for several in ([*solutions, none], [none, *solutions]):
+        found = judge_choices(explainer.current, posed.world, posed.stated, several, posed.fresh)
+        assert [point.solution for point in found] == solutions
+        for point, same in zip(found, plain, strict=True):
+            np.testing.assert_array_equal(point.accepted, same.accepted)
+            if n_fresh:
+                np.testing.assert_array_equal(point.fresh, same.fresh)
+    assert judge_choices(explainer.current, posed.world, posed.stated, [none], posed.fresh) == []
 
 
 class Contrary:
