@@ -31,8 +31,11 @@ import pytest
 
 HOME = Path(__file__).resolve().parent.parent
 ROOMS: dict[str, tuple[str, str]] = {  # a room, where it is, and the tests that speak of it
-    "explainer": ("explainer", "faults promise ask stress recourse views refusals many worlds laws citizens"),
-    "recourse": ("recourse", "faults recourse views promise many worlds letter"),
+    "explainer": (
+        "explainer",
+        "faults faults_steps promise ask stress recourse views refusals many worlds laws citizens",
+    ),
+    "recourse": ("recourse", "faults faults_steps recourse views worlds letter"),
     "problem": ("problem", "faults solve search_contract rules laws recourse"),
     "promise": ("promise", "faults promise theory"),
     "rules": ("schema/rules", "faults rules schema refusals laws"),
@@ -203,6 +206,7 @@ class Trial:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             raise session.Interrupted("the tests cannot be collected")
+        session.config.pluginmanager.unregister(name="terminalreporter")  # thousands of dots say nothing
         for file in self.files:
             importlib.import_module(".".join(file.relative_to(HOME / "src").with_suffix("").parts))
         entered, took = self.first_run(session)
@@ -210,7 +214,10 @@ class Trial:
         faults = [fault for file in self.files for fault in faults_of(file)]
         self.possible = len(faults)
         random.Random(self.given.seed).shuffle(faults)  # noqa: S311
-        if self.given.only:
+        if self.given.again:
+            survived = {one for room in json.loads(self.given.again.read_text()) for one in room["survived"]}
+            waiting = [fault for fault in faults if str(fault) in survived]
+        elif self.given.only:
             waiting = [fault for fault in faults if self.given.only in str(fault)]
         else:
             waiting = faults[: self.given.count or None]
@@ -362,6 +369,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=8.0, help="of tests per fault, the fastest first")
     parser.add_argument("--only", default="", help="every fault whose description holds this, such as judge.py:183")
+    parser.add_argument("--again", type=Path, help="only what survived an earlier run, as its --json has it")
     parser.add_argument("--tests", default="", help="only these tests, such as 'faults promise'")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
