@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from armin import ARMIN, Schema
 from armin.datasets import make_loans
-from armin.errors import ParameterError
+from armin.errors import AuditError, ParameterError
 from armin.explainer.advise import pose
 from armin.explainer.answer import fresh_validity
 from armin.explainer.draw import Sample
@@ -32,6 +32,7 @@ from armin.promise.calibration import check_share
 from armin.promise.theory import estimation_error, imputation_gap, log_growth, sample_size
 from armin.promise.tilt import lost_at
 from armin.recourse import Change, Recourse, RecoursePath, Validity
+from armin.recourse.audit import check_action
 from armin.recourse.certificate import Certificate
 from armin.recourse.world import World
 from armin.report.plot import plot_path, plot_recourse
@@ -462,6 +463,8 @@ def test_a_path_answers_a_level_by_its_first_point_that_reaches_it() -> None:
     path = RecoursePath((answer(validity=None), *points), 0.75, Status.OPTIMAL)
     assert [path.at(level).cost for level in (0.1, 0.55, 0.56, 0.75, 0.9, 1.0)] == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
     assert RecoursePath(points[:1], 0.75, Status.INFEASIBLE).at(0.6) is None
+    assert RecoursePath(points[:1], 0.75, Status.INFEASIBLE).at(0.55 + 1e-16) is points[0]
+    assert RecoursePath((answer(validity=Validity(3, 10)),), 0.3, Status.OPTIMAL).at(0.1 + 0.2) is not None
 
 
 @pytest.mark.parametrize(
@@ -515,6 +518,35 @@ def test_the_submitted_row_tells_what_the_plan_sets_and_nothing_else() -> None:
     np.testing.assert_array_equal(after, [15.0, np.nan, 40.0, np.nan])
     codes = answer(changes=changes).apply_codes(schema, np.array([[10.0, 1.0, 2.0, 3.0], [10.0, 99.0, 50.0, 3.0]]))
     np.testing.assert_array_equal(codes, [[15.0, 8.0, 40.0, 3.0], [15.0, 100.0, 40.0, 3.0]])
+
+
+# the last check
+
+
+def audited(before: list[list[float]], after: list[list[float]], **more: Any) -> None:
+    up = Feature("up", "integer", lower=0, upper=9, direction="increase")
+    down = Feature("down", "integer", lower=0, upper=9, direction="decrease")
+    given = {"max_changes": 2} | more
+    check_action(Schema((up, down)), np.array(before[0]), np.array(before), np.array(after), **given)
+
+
+def test_the_last_check_looks_at_every_candidate() -> None:
+    """One of two candidates is enough to break a rule, and to count as a change."""
+    audited([[1.0, 5.0], [2.0, 5.0]], [[3.0, 4.0], [2.0, 5.0]])
+    for after in (
+        [[3.0, 5.0], [1.0, 5.0]],
+        [[1.0, 6.0], [2.0, 4.0]],
+        [[1.5, 5.0], [2.0, 5.0]],
+        [[10.0, 5.0], [2.0, 5.0]],
+    ):
+        with pytest.raises(AuditError):
+            audited([[1.0, 5.0], [2.0, 5.0]], after)
+    with pytest.raises(AuditError, match="At most 1"):
+        audited([[1.0, 5.0], [2.0, 5.0]], [[3.0, 5.0], [2.0, 4.0]], max_changes=1)
+    with pytest.raises(AuditError, match="locked"):
+        audited([[1.0, 5.0], [2.0, 5.0]], [[3.0, 5.0], [2.0, 5.0]], locked=["up"])
+    audited([[1.0, 5.0], [2.0, 5.0]], [[3.0, 5.0], [2.0, 5.0]], locked=["down"], max_changes=None)
+    audited([[np.nan, 5.0]], [[np.nan, 4.0]], max_changes=1)  # a blank that stays is no change
 
 
 # what is printed
