@@ -37,7 +37,7 @@ ROOMS: dict[str, tuple[str, str]] = {  # a room, where it is, and the tests that
     "promise": ("promise", "faults promise theory"),
     "rules": ("schema/rules", "rules schema refusals"),
     "letter": ("letter/content.py", "letter"),
-    "report": ("report", "faults_told recourse words assess stress"),
+    "report": ("report", "faults_told faults_drawn recourse words assess stress"),
 }
 KILLED, SURVIVED, IMPOSSIBLE = 0, 1, 2
 SWAPS: dict[type, tuple[type, ...]] = {

@@ -20,7 +20,7 @@ from armin.recourse.certificate import Certificate
 from armin.recourse.world import World
 from armin.report.plot import plot_path, plot_recourse
 from armin.report.text import path_text
-from armin.report.words import details
+from armin.report.words import details, headline
 from armin.schema import Feature
 
 # a problem as data
@@ -355,6 +355,7 @@ def test_a_path_is_drawn_as_steps_up_to_what_was_asked() -> None:
     np.testing.assert_array_equal(line.get_segments()[0], [[0.75, 0.0], [0.75, 2.0]])
     assert not plot_path(points[:1], 0.75).collections  # never reached: a line over the whole height
     assert ax.get_ylim()[0] == 0
+    assert ax.get_xlim() == (0, 1.02)
     assert ax.xaxis.get_major_formatter()(0.25, None) == "25 %"
 
 
@@ -364,3 +365,32 @@ def test_the_bars_of_a_plan_are_its_costs_with_the_first_on_top() -> None:
     ax = plot_recourse(two.to_dict())
     assert [bar.get_width() for bar in ax.patches] == [1.0, 3.0]
     assert [bar.get_y() + bar.get_height() / 2 for bar in ax.patches] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(("rank", "code"), [(1, "plan"), (2, "alternative"), (3, "alternative")])
+def test_only_the_second_and_later_plans_are_alternatives(rank: int, code: str) -> None:
+    told = answer(rank=rank).to_dict()
+    assert headline(told).code == f"headline.{code}"
+    del told["rank"]
+    assert headline(told).code == "headline.plan"
+    assert details(told, None, None, ())[-1].values["sentence"].code == "proof.optimal"
+
+
+@pytest.mark.parametrize(
+    ("changed", "decision", "reapply", "fresh", "code"),
+    [
+        (False, "blank", "told", True, "stays"),
+        (True, "blank", "told", True, "fresh"),
+        (False, "complete", "told", True, "fresh"),
+        (True, "blank", "blank", True, "row_fresh"),
+        (True, "blank", "blank", False, "row"),
+        (True, "complete", "told", False, "sample"),
+    ],
+)
+def test_how_sure_a_result_is(changed: bool, decision: Any, reapply: Any, fresh: bool, code: str) -> None:
+    blank = Feature("b", "integer", lower=0, upper=9)
+    changes = answer().changes if changed else ()
+    world = World(decision, reapply, True, None if changed or decision == "complete" else True)
+    judged = Validity(70, 100) if fresh else None
+    said = details(answer(changes=changes, blanks=(blank,), world=world, fresh=judged).to_dict(), None, None, ())
+    assert [m.values["sentence"].code for m in said if m.code == "report.confidence"] == [f"validity.{code}"]
