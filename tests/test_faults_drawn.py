@@ -23,7 +23,7 @@ def judged(feature: str, p_value: float | None, **more: Any) -> dict[str, Any]:
     """What was found about one feature."""
     given = {
         "feature": feature, "hidden": 40, "cover_50": 0.5, "se_50": 0.08, "cover_80": 0.7, "se_80": 0.06,
-        "cover_90": 0.95, "se_90": 0.05, "p_value": p_value, "crps": 0.25, "brier": None, "energy": math.nan,
+        "cover_90": 0.95, "se_90": 0.06, "p_value": p_value, "crps": 0.25, "brier": None, "energy": math.nan,
         "log_score": -1234.5, "histogram": [10, 2, 13, 15],
     }  # fmt: skip
     return given | more
@@ -47,8 +47,9 @@ def test_the_dots_of_an_assessment_are_its_shares_and_the_lines_its_errors() -> 
     aims = [line.get_xdata()[0] for line in ax.lines if line.get_marker() != "o"]
     assert aims == [50, 80, 90]
     ends = [[segment[:, 0].tolist() for segment in part.get_segments()] for part in ax.collections]
-    np.testing.assert_allclose(ends, [[[34, 66]] * 3, [[68, 92]] * 3, [[80, 100]] * 3])
+    np.testing.assert_allclose(ends, [[[34, 66]] * 3, [[68, 92]] * 3, [[78, 100]] * 3])
     assert ax.get_xlim() == (0, 103)
+    assert "inside the interval" in ax.get_xlabel()
 
 
 def test_a_histogram_of_ranks_marks_what_chance_does_not_explain() -> None:
@@ -90,7 +91,7 @@ def test_scores_in_few_digits(value: float | None, text: str) -> None:
 def test_the_table_of_an_assessment() -> None:
     title, empty, head, first, _, last, _, verdict, speed = assessment_text(assessed()).splitlines()
     assert (title, empty, verdict) == ("How good is the sampler Uniform()?", "", "Fine.")
-    assert first.split() == ["f0", "40", "50", "±8", "70", "±6", "95", "±5", "0.5", "0.25", "-1,234"]
+    assert first.split() == ["f0", "40", "50", "±8", "70", "±6", "95", "±6", "0.5", "0.25", "-1,234"]
     assert last.split()[:2] == ["all", "80"]
     assert "<0.001" in last
     assert "1.2 ms" in speed

@@ -356,6 +356,8 @@ def test_a_path_is_drawn_as_steps_up_to_what_was_asked() -> None:
     assert not plot_path(points[:1], 0.75).collections  # never reached: a line over the whole height
     assert ax.get_ylim()[0] == 0
     assert ax.get_xlim() == (0, 1.02)
+    assert ax.get_xlabel().startswith("confidence")
+    assert ax.get_ylabel().startswith("cost")
     assert ax.xaxis.get_major_formatter()(0.25, None) == "25 %"
 
 
