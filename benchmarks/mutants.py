@@ -36,7 +36,7 @@ ROOMS: dict[str, tuple[str, str]] = {  # a room, where it is, and the tests that
     "problem": ("problem", "faults faults_told solve rules laws"),
     "promise": ("promise", "faults promise theory"),
     "rules": ("schema/rules", "rules schema refusals"),
-    "letter": ("letter/content.py", "letter"),
+    "letter": ("letter/content.py", "faults_letter letter"),
     "report": ("report", "faults_told faults_drawn recourse words assess stress"),
 }
 KILLED, SURVIVED, IMPOSSIBLE = 0, 1, 2

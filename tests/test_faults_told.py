@@ -292,7 +292,14 @@ def test_the_last_check_looks_at_every_candidate() -> None:
 
 @pytest.mark.parametrize(
     ("share", "asked", "code"),
-    [(0.79, 0.8, "judged"), (0.8, 0.8, "share"), (0.9, 0.8, "share"), (0.9, 1.0, "every"), (0.5, None, "guess")],
+    [
+        (0.3, 0.1 + 0.2, "share"),
+        (0.79, 0.8, "judged"),
+        (0.8, 0.8, "share"),
+        (0.9, 0.8, "share"),
+        (0.9, 1.0, "every"),
+        (0.5, None, "guess"),
+    ],
 )
 def test_a_plan_that_fresh_completions_doubt_says_so(share: float, asked: float | None, code: str) -> None:
     blank = Feature("b", "integer", lower=0, upper=9)
