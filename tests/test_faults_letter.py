@@ -96,6 +96,8 @@ def other(cost: float, **more: Any) -> Recourse:
         ([other(1.0)], {}, "chosen"),
         ([other(2.0)], {}, "cheapest"),
         ([other(2.0 - 1e-9)], {}, "cheapest"),  # rounding is no other price
+        ([other(0.0)], {"cost": 0.5}, "chosen"),
+        ([other(0.5)], {"cost": 0.0}, "cheapest"),
         ([], {"status": Status.FEASIBLE, "bound": 1.0}, "best_so_far gap"),
         ([], {"status": Status.FEASIBLE, "bound": 2.0}, "best_so_far"),
         ([], {"status": Status.FEASIBLE, "bound": 0.0}, "best_so_far"),
