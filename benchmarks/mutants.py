@@ -31,7 +31,7 @@ import pytest
 
 HOME = Path(__file__).resolve().parent.parent
 ROOMS: dict[str, tuple[str, str]] = {  # a room, where it is, and the tests that speak of it
-    "explainer": ("explainer", "faults faults_steps promise ask stress refusals worlds laws"),
+    "explainer": ("explainer", "faults faults_steps faults_fitted promise ask stress refusals worlds laws"),
     "recourse": ("recourse", "faults_told faults_steps recourse views worlds letter"),
     "problem": ("problem", "faults faults_told solve rules laws"),
     "promise": ("promise", "faults promise theory"),

@@ -1,0 +1,103 @@
+"""Laws that small faults would break: what a fitted explainer keeps, refuses and asks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from armin import ARMIN, Schema
+from armin.errors import DataError, ModelError, ParameterError
+from armin.explainer.draw import fresh_of
+from armin.explainer.telling import Teller
+from armin.explainer.world import find_world
+from armin.impute import Uniform
+from armin.promise import Promise
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.integers(0, 1000, (200, 3)), columns=["a", "b", "c"])
+MODEL = LogisticRegression().fit(X / 1000, np.where(X.sum(axis=1) > 1500, "yes", "no"))
+MODEL.coef_ = MODEL.coef_ / 1000  # for rows as they are
+SCHEMA = Schema.infer(X)
+SEEN: list[np.ndarray] = []
+
+
+class Watched(Uniform):
+    """A sampler that remembers what it was shown."""
+
+    def fit(self, X: np.ndarray, schema: Schema) -> Watched:
+        SEEN.append(X)
+        super().fit(X, schema)
+        return self
+
+
+def explainer(**more: object) -> ARMIN:
+    given = {"n_samples": 12, "n_fresh": 30, "sampler": "uniform"} | more
+    return ARMIN(MODEL, SCHEMA, desired="yes", **given)
+
+
+def test_people_to_test_on_are_set_aside_and_nobody_learns_from_them() -> None:
+    SEEN.clear()
+    fitted = explainer(sampler=Watched(), promise=Promise(0.8, n_people=500)).fit(X)
+    (learned,) = SEEN
+    assert len(learned) == 150
+    mine = {row.tobytes() for row in learned}
+    assert 0 < len(fitted.people_) <= 50
+    assert not any(row.tobytes() in mine for row in fitted.people_)
+    assert not fitted.held_out_
+    assert not fitted.fitted_.decision.accepts(fitted.people_).any()
+    assert len(fitted.others_) == 50  # whoever may be rejected with blanks
+
+
+def test_people_are_refused_without_a_promise_and_where_the_model_learned_from_them() -> None:
+    with pytest.raises(ParameterError, match="for testing a promise"):
+        explainer().fit(X, people=X[:10])
+    with pytest.raises(DataError, match="held out"):
+        explainer(promise=0.8).fit(X, people=X[:60])
+    kept = explainer(promise=0.8, decision="complete").fit(X[:100], people=X[100:])
+    assert kept.held_out_
+    assert len(kept.others_) == 0
+    np.testing.assert_array_equal(kept.people_, X[100:][MODEL.predict(X[100:]) == "no"])
+
+
+def test_nothing_to_choose_from_where_nothing_is_to_be_done_or_can_be() -> None:
+    fitted = explainer(max_changes=1).fit(X)
+    (accepted,) = fitted.alternatives({"a": 900, "b": 900, "c": 900}, count=3)
+    assert accepted.outcome == "already_accepted"
+    nowhere = fitted.alternatives({"a": 10, "b": 10, "c": 10}, count=3, locked=["a", "b", "c"])
+    assert nowhere == ()
+    (alone,) = fitted.alternatives({"a": 400, "b": 500, "c": 400}, count=1)
+    several = fitted.alternatives({"a": 400, "b": 500, "c": 400}, count=3)
+    assert alone == several[0]
+    assert len(several) > 1
+
+
+@pytest.mark.parametrize("settings", [{"decision": "blank"}, {"reapply": "blank"}, {"reapply": "either"}])
+def test_a_question_that_the_model_cannot_answer_is_refused(settings: dict[str, str]) -> None:
+    """A logistic regression takes no blanks."""
+    fitted, codes = explainer().fit(X).current, np.array([400.0, np.nan, 400.0])
+    with pytest.raises(ModelError, match="does not take them"):
+        find_world(fitted.varied(**settings), codes)
+    assert find_world(fitted.varied(**settings), np.array([400.0, 1.0, 400.0])).submitted is None
+    with pytest.raises(ParameterError, match="'decision' must be"):
+        find_world(fitted.varied(decision="maybe"), codes)
+    assert find_world(fitted.varied(decision=None), codes).decision is None
+    assert find_world(fitted, codes).decision == "complete"
+
+
+def test_acting_now_in_the_worlds_of_told_values() -> None:
+    """For each told value: the share of fresh completions of that row for which the plan works."""
+    fitted, codes = explainer(confidence=0.6).fit(X).current, np.array([400.0, np.nan, np.nan])
+    teller = Teller(fitted, codes, (), lambda row: None)
+    plan = explainer(confidence=0.6).fit(X).explain({"a": 400, "b": None, "c": None})
+    told = teller.tell(1, 3)
+    assert told is not None
+    for one, (share, saved) in zip(told, teller.now(plan, 1, told), strict=True):
+        row = np.array([400.0, float(one.value), np.nan])
+        fresh = fresh_of(fitted, find_world(fitted, row), row)
+        works = fitted.oracle.accepts(plan.apply_codes(SCHEMA, fresh.values))
+        assert share == pytest.approx(np.average(works, weights=fresh.weights))
+        assert np.isfinite(saved)
+        if one.plan.changes == plan.changes:
+            assert saved == pytest.approx(0.0)
