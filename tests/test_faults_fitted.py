@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from armin import ARMIN, Schema
-from armin.errors import DataError, ModelError, ParameterError
+from armin.errors import ArminError, DataError, ModelError, ParameterError
+from armin.explainer.advise import advise
+from armin.explainer.calibrate import run_trials
+from armin.explainer.compare import compare
+from armin.explainer.constraints import check_parameters
 from armin.explainer.draw import fresh_of
 from armin.explainer.telling import Teller
 from armin.explainer.world import find_world
@@ -93,11 +99,74 @@ def test_acting_now_in_the_worlds_of_told_values() -> None:
     plan = explainer(confidence=0.6).fit(X).explain({"a": 400, "b": None, "c": None})
     told = teller.tell(1, 3)
     assert told is not None
-    for one, (share, saved) in zip(told, teller.now(plan, 1, told), strict=True):
+    acting = teller.now(plan, 1, told)
+    assert any(saved != 0 for _, saved in acting)
+    most = plan.cost + max(one.plan.cost for one in told)
+    assert all(abs(saved) <= most for _, saved in acting)
+    for one, (share, saved) in zip(told, acting, strict=True):
         row = np.array([400.0, float(one.value), np.nan])
         fresh = fresh_of(fitted, find_world(fitted, row), row)
         works = fitted.oracle.accepts(plan.apply_codes(SCHEMA, fresh.values))
         assert share == pytest.approx(np.average(works, weights=fresh.weights))
-        assert np.isfinite(saved)
         if one.plan.changes == plan.changes:
             assert saved == pytest.approx(0.0)
+
+
+def test_telling_opens_a_way_where_acting_now_has_none() -> None:
+    """Only "b" can move, by 500: whoever has more than 400 of "a" has a plan, and one must know that."""
+    fitted = explainer(confidence=1.0).fit(X)
+    found = fitted.ask({"a": None, "b": 500, "c": 100}, locked=["a", "c"], n_values=6)
+    (asked,) = found.questions
+    assert found.act_now is None
+    assert asked.now is None
+    assert asked.saving == 0.0
+    assert asked.expected_cost is not None
+    assert 0 < asked.no_plan < 1
+    assert asked.worth
+    assert found.best == "a"
+
+
+def test_every_plan_is_judged_by_every_way_to_fill_blanks() -> None:
+    fitted = explainer(confidence=0.6).fit(X).current
+    codes, ways = np.array([400.0, np.nan, 300.0]), {}
+    for name, seed in (("one", 0), ("two", 1)):
+        ways[name] = fitted.varied(random_state=seed)
+    plans = {name: advise(way, codes) for name, way in ways.items()}
+    found = compare(ways, codes, plans).validity
+    for judge, way in ways.items():
+        fresh = fresh_of(way, find_world(way, codes), codes)
+        for name, plan in plans.items():
+            works = way.oracle.accepts(plan.apply_codes(SCHEMA, fresh.values))
+            assert found.loc[name, judge] == pytest.approx(np.average(works, weights=fresh.weights))
+
+
+def test_whoever_can_change_nothing_has_no_plan_at_any_level() -> None:
+    fitted = explainer().fit(X).current
+    person = np.array([[200.0, 300.0, 100.0]])
+    tried = run_trials(fitted, person, np.array([[False, True, False]]), locked=("a", "b", "c"))
+    assert not tried.planned.any()
+    assert not tried.worked.any()
+    free = run_trials(fitted, person, np.array([[False, True, False]]))
+    assert free.planned.all()
+
+
+def test_a_row_that_is_accepted_with_its_blanks_needs_nothing() -> None:
+    model = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=5000)).fit(
+        X, np.where(X.sum(axis=1) > 1500, "yes", "no")
+    )
+    found = ARMIN(model, SCHEMA, desired="yes", n_samples=12, n_fresh=30, sampler="uniform").fit(X).explain(
+        {"a": 950, "b": None, "c": 950}
+    )  # fmt: skip
+    assert found.outcome == "already_accepted"
+    assert (found.cost, found.bound, found.gap, found.cost_range) == (0.0, 0.0, 0.0, (0.0, 0.0, 0.0))
+    assert (found.validity.accepted, found.validity.of) == (1.0, 1.0)
+    assert found.certificate.message.code == "certificate.accepted"
+    assert found.certificate.samples == 1
+    assert found.resubmitted
+    assert found.fresh.of == 30
+
+
+@pytest.mark.parametrize("name", ["cost", "sampler", "imputer", "promise"])
+def test_names_that_nobody_knows_are_refused_before_anything_is_learned(name: str) -> None:
+    with pytest.raises(ArminError):
+        check_parameters("ARMIN", {name: "foo"})

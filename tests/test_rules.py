@@ -288,3 +288,23 @@ def test_a_rule_on_three_features_must_say_its_pairs():
         ("owner", "city"), ("owner", "level"), ("city", "level"),
     ]  # fmt: skip
     assert AtLeast("total", "part").pairs() == [AtLeast("total", "part")]
+
+
+def test_a_feature_that_a_rule_leaves_no_option_stands_still():
+    """The total cannot move, so the part cannot exceed it, and has nowhere else to go."""
+    schema = Schema(
+        (
+            Feature("total", "integer", lower=0, upper=5, direction="fixed"),
+            Feature("part", "integer", lower=0, upper=5, direction="increase"),
+            Feature("other", "integer", lower=0, upper=5),
+        )
+    ).with_rules(AtLeast("total", "part"))
+    row = np.array([3.0, 3.0, 1.0])
+    grid, pairs = apply_rules(build_grid(schema, row, row[None, :]), row[None, :])
+    assert [schema.names[move.position] for move in grid.moves] == ["other"]
+    assert pairs == ()
+    row = np.array([4.0, 3.0, 1.0])
+    grid, pairs = apply_rules(build_grid(schema, row, row[None, :]), row[None, :])
+    part, _ = grid.moves
+    assert part.values.tolist() == [[3.0, 4.0]]
+    assert part.targets.size == part.senses.size == 2
