@@ -170,3 +170,17 @@ def test_a_row_that_is_accepted_with_its_blanks_needs_nothing() -> None:
 def test_names_that_nobody_knows_are_refused_before_anything_is_learned(name: str) -> None:
     with pytest.raises(ArminError):
         check_parameters("ARMIN", {name: "foo"})
+
+
+def test_fresh_completions_that_doubt_a_plan_make_it_ask_for_more() -> None:
+    rows = [{"a": a, "b": None, "c": c} for a in (200, 350, 500) for c in (150, 400)]
+    settings = {"confidence": 0.6, "n_samples": 7, "n_fresh": 200}
+    careful, plain = explainer(**settings).fit(X), explainer(**settings, checks=False).fit(X)
+    careful, plain = ([one.explain(row, locked=["b"]) for row in rows] for one in (careful, plain))
+    assert any(one.fresh.share < 0.6 for one in plain)  # few completions flatter the plan that they chose
+    for checked, one in zip(careful, plain, strict=True):
+        assert checked.fresh.share >= 0.6 - 1e-9 or checked.validity.share == 1.0
+        assert checked.fresh.share >= one.fresh.share
+        assert checked.cost >= one.cost - 1e-9
+        if one.fresh.share >= 0.6:
+            assert checked == one

@@ -162,6 +162,15 @@ def test_the_chance_to_be_accepted_already_is_told(decision: Any, code: str) -> 
     assert (said.code, said.values["share"]) == (f"ask.{code}", 0.3)
 
 
+def test_whoever_is_accepted_with_blanks_hears_how_far_telling_would_change_that() -> None:
+    taken = {"names": "", "cost": 0.0, "blanks": BLANKS, "world": World("blank", "told", True, True)}
+    found = AskOrAct(plan(**taken, fresh=Validity(30, 40)), 0.5, ())
+    assert [message.code for message in found.messages] == ["ask.accepted", "ask.stays"]
+    assert found.messages[1].values["share"] == 0.75
+    assert found.complete
+    assert [message.code for message in AskOrAct(plan(**taken), 0.5, ()).messages] == ["ask.accepted"]
+
+
 def test_a_told_value_calls_for_another_plan_where_acting_now_falls_short() -> None:
     now, told = plan(share=0.9), Told(3, 1.0, plan(share=0.7))
     assert _other(now, Told(3, 1.0, plan("", None)), 1.0, False)
