@@ -170,6 +170,16 @@ def test_a_search_that_ends_without_a_choice_says_nothing_about_the_others(n_fre
     assert judge_choices(explainer.current, posed.world, posed.stated, [none], posed.fresh) == []
 
 
+def test_an_honest_model_is_not_called_misread() -> None:
+    explainer = loan_explainer()
+    posed = pose(explainer.current, LOANS.schema.encode(LOANS.applicant)[0], (), 0.75)
+    assert posed.drawn
+    plain = judge(explainer.current, posed.world, posed.stated, posed.stated.problem)
+    found = judge(explainer.current, posed.world, posed.stated, posed.stated.problem, drawn=True)
+    assert found.solution.choice == plain.solution.choice
+    np.testing.assert_array_equal(found.accepted, plain.accepted)
+
+
 class Contrary:
     """A model that takes back what its reading says to rows with blanks."""
 
@@ -216,7 +226,8 @@ def test_the_best_promise_is_the_exact_bound(plans: int, failures: int) -> None:
 
 
 def test_where_nothing_works_or_nobody_has_a_plan_nothing_can_be_promised() -> None:
-    assert choose_level(everybody(12, 12), 0.9).best == 0.0
+    lost = choose_level(everybody(12, 12), 0.9)
+    assert (lost.best, lost.best_level) == (0.0, 1.0)
     nobody = np.zeros((12, LEVELS.size), dtype=bool)
     found = choose_level(Trials(LEVELS, nobody, nobody), 0.9)
     assert (found.best, found.level, found.tests) == (0.0, None, ())
@@ -248,6 +259,24 @@ def test_an_imputation_that_is_right_costs_nothing() -> None:
     x = np.array([[1.0, 2.0], [-3.0, 1.0], [0.0, 0.0]])
     found = imputation_gap([1.0, 1.0], 0, x, x[:, 0])
     assert (found.gap, found.bound, found.loss, found.disputed, found.score) == (0.0, 0.0, 0.0, 0.0, 0.0)
+    assert found.covariance == pytest.approx(-x[:, 0].var())
+
+
+def test_an_unbiased_imputation_loses_the_variance_and_its_covariance() -> None:
+    x = np.random.default_rng(0).normal(2, 3, (50, 2))
+    guess = x[::-1, 0]  # everybody gets the value of another one
+    found = imputation_gap([1.0, 1.0], 0, x, guess)
+    assert found.loss == pytest.approx(x[:, 0].var() + found.covariance)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 2), (4, 2)])
+def test_trials_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
+    fine, other = np.ones((3, 2), dtype=bool), np.ones(shape, dtype=bool)
+    Trials(np.array([0.5, 1.0]), fine, fine)
+    with pytest.raises(ParameterError):
+        Trials(np.array([0.5, 1.0]), fine, other)
+    with pytest.raises(ParameterError):
+        Trials(np.array([0.25, 0.5, 1.0]), fine, fine)
 
 
 def test_a_score_of_zero_is_accepted_and_disputed_only_with_less() -> None:

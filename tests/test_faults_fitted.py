@@ -38,14 +38,19 @@ class Watched(Uniform):
         return self
 
 
+FILLING = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=5000))
+FILLING.fit(X, np.where(X.sum(axis=1) > 1500, "yes", "no"))
+
+
 def explainer(**more: object) -> ARMIN:
     given = {"n_samples": 12, "n_fresh": 30, "sampler": "uniform"} | more
     return ARMIN(MODEL, SCHEMA, desired="yes", **given)
 
 
-def test_people_to_test_on_are_set_aside_and_nobody_learns_from_them() -> None:
+@pytest.mark.parametrize("given", [X, X.to_numpy()], ids=["frame", "array"])
+def test_people_to_test_on_are_set_aside_and_nobody_learns_from_them(given: pd.DataFrame | np.ndarray) -> None:
     SEEN.clear()
-    fitted = explainer(sampler=Watched(), promise=Promise(0.8, n_people=500)).fit(X)
+    fitted = explainer(sampler=Watched(), promise=Promise(0.8, n_people=500)).fit(given)
     (learned,) = SEEN
     assert len(learned) == 150
     mine = {row.tobytes() for row in learned}
@@ -131,8 +136,9 @@ def test_every_plan_is_judged_by_every_way_to_fill_blanks() -> None:
     codes, ways = np.array([400.0, np.nan, 300.0]), {}
     for name, seed in (("one", 0), ("two", 1)):
         ways[name] = fitted.varied(random_state=seed)
-    plans = {name: advise(way, codes) for name, way in ways.items()}
+    plans = {name: advise(way, codes, ["b"]) for name, way in ways.items()}
     found = compare(ways, codes, plans).validity
+    assert found.to_numpy().min() < 1.0
     for judge, way in ways.items():
         fresh = fresh_of(way, find_world(way, codes), codes)
         for name, plan in plans.items():
@@ -151,10 +157,7 @@ def test_whoever_can_change_nothing_has_no_plan_at_any_level() -> None:
 
 
 def test_a_row_that_is_accepted_with_its_blanks_needs_nothing() -> None:
-    model = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=5000)).fit(
-        X, np.where(X.sum(axis=1) > 1500, "yes", "no")
-    )
-    found = ARMIN(model, SCHEMA, desired="yes", n_samples=12, n_fresh=30, sampler="uniform").fit(X).explain(
+    found = ARMIN(FILLING, SCHEMA, desired="yes", n_samples=12, n_fresh=30, sampler="uniform").fit(X).explain(
         {"a": 950, "b": None, "c": 950}
     )  # fmt: skip
     assert found.outcome == "already_accepted"
@@ -184,3 +187,30 @@ def test_fresh_completions_that_doubt_a_plan_make_it_ask_for_more() -> None:
         assert checked.cost >= one.cost - 1e-9
         if one.fresh.share >= 0.6:
             assert checked == one
+
+
+def test_a_promise_is_tested_for_the_blanks_of_the_row_at_hand() -> None:
+    fitted = explainer(promise=Promise(0.5, n_people=15)).fit(X[:150], people=X[150:])
+    tested = fitted.explain({"a": 300, "b": None, "c": 200}).certificate.calibration
+    assert tested is not None
+    assert (tested.masks, tested.people) == ("same", 15)
+    (pattern,) = fitted.calibrations_
+    assert pattern.blanks == ("b",)
+    assert fitted.explain({"a": 300, "b": 100, "c": 200}).certificate.calibration is None
+
+
+@pytest.mark.parametrize("reapply", ["blank", "either"])
+def test_acting_now_is_judged_by_the_row_where_the_model_decides_about_it(reapply: str) -> None:
+    given = {"n_samples": 12, "n_fresh": 30, "sampler": "uniform", "confidence": 0.6, "reapply": reapply}
+    fitted, codes = ARMIN(FILLING, SCHEMA, desired="yes", **given).fit(X).current, np.array([200.0, np.nan, np.nan])
+    teller, plan = Teller(fitted, codes, ("b",), lambda row: None), advise(fitted, codes, ["b"])
+    told = teller.tell(1, 4)
+    assert told is not None
+    taken = []
+    for one, (share, _) in zip(told, teller.now(plan, 1, told), strict=True):
+        row = np.array([200.0, float(one.value), np.nan])
+        fresh = fresh_of(fitted, find_world(fitted, row), row)
+        works = np.average(fitted.oracle.accepts(plan.apply_codes(SCHEMA, fresh.values)), weights=fresh.weights)
+        taken.append(float(fitted.oracle.accepts(plan.apply_row(SCHEMA, row)[None, :])[0]))
+        assert share == pytest.approx(taken[-1] if reapply == "blank" else min(works, taken[-1]))
+    assert set(taken) == {0.0, 1.0}

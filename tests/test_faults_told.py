@@ -38,7 +38,7 @@ def table(**more: Any) -> dict[str, Any]:
 FIRST, SECOND = table()["options"]
 BROKEN: dict[str, dict[str, Any]] = {
     "no candidates": {"candidates": np.zeros((0, 2))},
-    "infinite": {"candidates": np.array([[0.0, np.inf], [2.0, 1.0]])},
+    "infinite": {"candidates": np.array([[np.inf, 1.0], [2.0, 1.0]]), "options": (SECOND,)},
     "width": {"candidates": np.zeros((2, 3))},
     "too few weights": {"weights": np.ones(1)},
     "a weight of zero": {"weights": np.array([1.0, 0.0])},
