@@ -318,21 +318,25 @@ def watched(
 
 def attempt(session: pytest.Session, function: FunctionType | None, fault: Fault, tests: list[str]) -> NoReturn:
     """In a fork: exchange the code of one function, run tests until one fails, and end."""
+    silence()
     try:
-        silence()
         code = fault.code()
-        if function is None or code is None or code.co_freevars != function.__code__.co_freevars:
+        if function is None or code is None:
             os._exit(IMPOSSIBLE)
         function.__code__ = code
-        by_name = {item.nodeid: item for item in session.items}
-        items = [by_name[test] for test in tests]
-        for item, following in zip(items, [*items[1:], None], strict=True):
+    except Exception:  # the fork must end here, whatever happens
+        os._exit(IMPOSSIBLE)
+    by_name = {item.nodeid: item for item in session.items}
+    items = [by_name[test] for test in tests]
+    try:
+        for i, item in enumerate(items):
+            following = items[i + 1] if i + 1 < len(items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.testsfailed:
                 os._exit(KILLED)
-        os._exit(SURVIVED)
-    except BaseException:
+    except BaseException:  # such as a SystemExit that a fault sets free
         os._exit(KILLED)
+    os._exit(SURVIVED)
 
 
 def files_of(place: str) -> list[Path]:
