@@ -170,6 +170,15 @@ def test_a_search_that_ends_without_a_choice_says_nothing_about_the_others(n_fre
     assert judge_choices(explainer.current, posed.world, posed.stated, [none], posed.fresh) == []
 
 
+def test_a_share_of_completions_is_by_weight() -> None:
+    posed = pose(loan_explainer().current, LOANS.schema.encode(LOANS.applicant)[0], (), 0.75)
+    weights = np.arange(1.0, len(posed.stated.weights) + 1)
+    accepted = np.arange(weights.size) % 3 == 0
+    stated = replace(posed.stated, weights=weights)
+    assert stated.share(accepted) == pytest.approx(np.average(accepted, weights=weights))
+    assert stated.share(np.append(accepted, True)) == stated.share(accepted)  # the row itself does not count
+
+
 def test_an_honest_model_is_not_called_misread() -> None:
     explainer = loan_explainer()
     posed = pose(explainer.current, LOANS.schema.encode(LOANS.applicant)[0], (), 0.75)
