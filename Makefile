@@ -8,7 +8,7 @@ export ARMIN_DATA
 # one thread per test worker: the workers share the cores
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench paper paper-quick docs clean
+.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench mutants paper paper-quick docs clean
 
 demo: $(READY)
 	@$(BIN)/armin demo
@@ -62,6 +62,12 @@ paper-quick: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m experiments run all --quick --jobs 2
 	$(BIN)/python -m experiments report --quick
+
+# faults put into the code one at a time: make mutants ROOM=promise COUNT=60; COUNT=0 tries every one
+ROOM ?= all
+COUNT ?= 60
+mutants: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutants --room $(ROOM) --count $(COUNT) --json out/mutants.json
 
 docs: $(READY)
 	$(BIN)/python docs/build.py

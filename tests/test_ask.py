@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from armin import ARMIN, ImputationAR, RobustAR, Schema
 from armin.datasets import make_loans
 from armin.errors import NotFittedError, ParameterError
-from armin.explainer.memory import GuessingJudge, RememberingJudge
-from armin.explainer.telling import representatives
+from armin.explainer.advise import advise
+from armin.explainer.memory import RememberingJudge
+from armin.explainer.telling import Teller, representatives
 from armin.schema import Feature
 from armin.solve.stopping import stop_when
 
@@ -274,19 +276,32 @@ def test_remembering_changes_nothing(kind):
         np.testing.assert_array_equal(memory.accepts(part), fitted.oracle.accepts(part))
 
 
+class Stricter:
+    """A model that refuses some of what its reading accepts, and counts how often it is asked."""
+
+    def __init__(self, judge, column, least):
+        self.judge, self.column, self.least, self.calls = judge, column, least, 0
+
+    def accepts(self, codes):
+        self.calls += 1
+        return self.judge.accepts(codes) & ~(codes[:, self.column] < self.least)
+
+
 @pytest.mark.parametrize("kind", ["linear", "forest"])
-def test_where_the_reading_is_wrong_the_model_itself_decides(kind, monkeypatch):
+def test_where_the_reading_is_wrong_the_model_itself_decides(kind):
+    """Telling every value, first as the reading has it and then by the model: nothing of the reading is left."""
     world = make_world(2, kind, blanks=2)
     explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=8, n_fresh=0).fit(world.X)
-    right = explainer.ask(world.row, n_values=4)
-
-    def accept_all(self, codes):
-        self.asked.append(codes)
-        self._answers.append(np.ones(codes.shape[0], dtype=bool))
-        return self._answers[-1]
-
-    monkeypatch.setattr(GuessingJudge, "accepts", accept_all)
-    assert explainer.ask(world.row, n_values=4).to_dict() == right.to_dict()
+    fitted, codes = explainer.current, world.schema.encode(world.row)[0]
+    (first, _) = np.flatnonzero(np.isnan(codes)).tolist()
+    told = np.unique(world.schema.encode(world.X)[:, first])[:4]
+    rows = [np.where(np.arange(codes.size) == first, value, codes) for value in told.tolist()]
+    by_reading = Teller(fitted, codes, (), lambda row: None).explain_all(rows, [0] * len(rows))
+    model = Stricter(fitted.decision, world.schema.position("amount"), 5)
+    strict = replace(fitted, decision=model, oracle=model)
+    found = Teller(strict, codes, (), lambda row: None).explain_all(rows, [0] * len(rows))
+    assert found == [advise(strict.varied(random_state=0), row) for row in rows]
+    assert found != by_reading  # the reading alone would have said something else
 
 
 @settings(deadline=None, max_examples=60)

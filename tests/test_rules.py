@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from armin import ARMIN, Schema
 from armin.actions import build_grid
-from armin.errors import AuditError, SchemaError
+from armin.errors import ArminError, AuditError, SchemaError
 from armin.explainer.advise import pose
 from armin.problem.rules import apply_rules
 from armin.recourse.audit import check_action
@@ -194,3 +194,117 @@ def test_unknown_rules_in_a_file():
         Schema.from_toml(text)
     with pytest.raises(SchemaError, match="wrong or missing keys"):
         Schema.from_toml(SCHEMA.to_toml() + '\n[[rules]]\nrule = "at_least"\nlarger = "total"\n')
+
+
+def plans(*pairs):
+    """Codes before and after for three candidates, of whom each pair says the years here."""
+    before = np.tile([3.0, 2.0, 0.0, 0.0, 1.0], (len(pairs), 1))
+    after = before.copy()
+    before[:, 1], after[:, 1] = zip(*pairs, strict=True)
+    return before, after
+
+
+@pytest.mark.parametrize(
+    ("relation", "value", "holds"),
+    [
+        ("is", 3, [False, True, False]),
+        ("is not", 3, [True, False, True]),
+        ("is at least", 3, [False, True, True]),
+        ("is at most", 3, [True, True, False]),
+        ("changes", None, [True] * 3),
+        ("does not change", None, [False] * 3),
+        ("increases", None, [True] * 3),
+        ("decreases", None, [False] * 3),
+    ],
+)
+def test_a_condition_holds_as_its_words_say(relation, value, holds):
+    """After is 2, 3 and 4: one candidate stays, two rise. A change speaks of the plan, so of all candidates."""
+    before, after = plans((2, 2), (2, 3), (2, 4))
+    assert Condition("part", relation, value).holds(SCHEMA, before, after).tolist() == holds
+
+
+def test_nothing_changes_where_nothing_changes_for_anybody():
+    before, after = plans((2, 2), (3, 3), (4, 4))
+    told = {relation: Condition("part", relation).holds(SCHEMA, before, after).all()
+            for relation in ("changes", "does not change", "increases", "decreases")}  # fmt: skip
+    assert told == {"changes": False, "does not change": True, "increases": False, "decreases": False}
+    down = Condition("part", "decreases").holds(SCHEMA, *plans((2, 2), (3, 1), (4, 4)))
+    assert down.all()
+
+
+@pytest.mark.parametrize(
+    ("rule", "before", "after", "allowed"),
+    [
+        (AtLeast("total", "part"), [3, 3], [3, 4], False),
+        (AtLeast("total", "part"), [4, 3], [3, 3], True),
+        (AtLeast("total", "part"), [2, 3], [1, 3], True),  # broken already
+        (Together(("total", "part")), [2, 2], [3, 2], False),
+        (Together(("total", "part")), [2, 2], [3, 3], True),
+        (AtMostOne(("total", "part")), [2, 2], [3, 2], True),
+        (AtMostOne(("total", "part")), [2, 2], [3, 3], False),
+        (IfThen(Condition("total", "is", 5), Condition("part", "is at least", 3)), [4, 2], [5, 2], False),
+        (IfThen(Condition("total", "is", 5), Condition("part", "is at least", 3)), [4, 2], [5, 3], True),
+        (IfThen(Condition("total", "is", 5), Condition("part", "is at least", 3)), [5, 2], [5, 1], True),  # already
+    ],
+)
+@pytest.mark.parametrize("n", [1, 7])
+def test_rules_by_hand(rule, before, after, allowed, n):
+    rest = [0.0, 0.0, 1.0]
+    found = rule.allows(SCHEMA, np.tile([*before, *rest], (n, 1)), np.tile([*after, *rest], (n, 1)))
+    assert found.tolist() == [allowed] * n
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "allowed"), [("Bonn", "Lima", False), ("Kyoto", "Lima", True), ("Lima", "Lima", True)]
+)
+def test_a_forbidden_step_by_hand(before, after, allowed):
+    city = SCHEMA["city"]
+    old, new = (np.array([[3.0, 2.0, 0.0, city.code(value), 1.0]]) for value in (before, after))
+    assert Forbid("city", "Bonn", "Lima").allows(SCHEMA, old, new).tolist() == [allowed]
+    assert Forbid("city", None, "Lima").allows(SCHEMA, old, new).tolist() == [before == after]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        AtLeast("total", "total"),
+        AtMostOne(("total",)),
+        AtMostOne(("total", "total")),
+        AtMostOne(["total", "part"]),
+        Together(("total", "part", "part")),
+        Forbid("city", "Bonn", "Rome"),
+        Forbid("city", "Rome", "Bonn"),
+        IfThen(Condition("city", "is", "Rome"), Condition("owner", "changes")),
+        IfThen(Condition("owner", "changes"), Condition("total", "is at least", "many")),
+    ],
+)
+def test_what_the_schema_does_not_know_is_refused(rule):
+    with pytest.raises(ArminError):
+        SCHEMA.with_rules(rule)
+
+
+def test_a_rule_on_three_features_must_say_its_pairs():
+    assert [rule.features for rule in AtMostOne(("owner", "city", "level")).pairs()] == [
+        ("owner", "city"), ("owner", "level"), ("city", "level"),
+    ]  # fmt: skip
+    assert AtLeast("total", "part").pairs() == [AtLeast("total", "part")]
+
+
+def test_a_feature_that_a_rule_leaves_no_option_stands_still():
+    """The total cannot move, so the part cannot exceed it, and has nowhere else to go."""
+    schema = Schema(
+        (
+            Feature("total", "integer", lower=0, upper=5, direction="fixed"),
+            Feature("part", "integer", lower=0, upper=5, direction="increase"),
+            Feature("other", "integer", lower=0, upper=5),
+        )
+    ).with_rules(AtLeast("total", "part"))
+    row = np.array([3.0, 3.0, 1.0])
+    grid, pairs = apply_rules(build_grid(schema, row, row[None, :]), row[None, :])
+    assert [schema.names[move.position] for move in grid.moves] == ["other"]
+    assert pairs == ()
+    row = np.array([4.0, 3.0, 1.0])
+    grid, pairs = apply_rules(build_grid(schema, row, row[None, :]), row[None, :])
+    part, _ = grid.moves
+    assert part.values.tolist() == [[3.0, 4.0]]
+    assert part.targets.size == part.senses.size == 2

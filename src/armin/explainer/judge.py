@@ -166,8 +166,9 @@ def judge_choices(
     """What the user's own model says about actions, in as few calls as can be.
 
     Completions are asked about together. Rows with blanks are asked about apart from them, so that a column keeps the
-    type that it has in training data where nothing is blank.
+    type that it has in training data where nothing is blank. A solution without a choice is left out.
     """
+    solutions = [solution for solution in solutions if solution.choice is not None]
     choices = [solution.choice for solution in solutions if solution.choice is not None]
     if not choices:
         return []
