@@ -59,8 +59,9 @@ def test_other_ways_change_other_features_and_come_by_cost() -> None:
 
 
 def test_surer_plans_go_before_cheaper_ones_and_what_is_no_surer_says_so() -> None:
-    pool = [plan("b", 2.0, 0.7), plan("c", 3.0, 0.9), plan("d", 4.0, 0.8)]
+    pool = [plan("b", 2.0, 0.8), plan("c", 3.0, 0.9), plan("d", 4.0, 0.85), plan("bc", 5.0, 0.7)]
     assert named(choose_others(plan("a"), pool, 2)) == ["a", "c"]
+    assert named(choose_others(plan("a"), [plan("b", 2.0, 0.7)], 2)) == ["a"]  # falls short of what was asked for
     found = choose_others(plan("a"), pool, 4)
     assert named(found) == ["a", "b", "c", "d"]
     assert [[note.code for note in one.notes] for one in found] == [[], ["others.no_surer"], [], ["others.no_surer"]]
