@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from armin import ARMIN
+from armin import ARMIN, Promise
 from armin.recourse import Recourse
 
 from worlds import make_world
@@ -78,3 +78,21 @@ def test_a_cluster_that_loses_a_worker(crowd):
     assert not answers.failures
     expected = pd.concat([alone.to_frame()] * 10, ignore_index=True)
     pd.testing.assert_frame_equal(answers.to_frame().reset_index(drop=True), expected)
+
+
+def test_many_rows_are_tested_once_for_each_pattern_before_they_are_shared_out(monkeypatch):
+    """A promise is calibrated in this process; the others find it there."""
+    from armin.datasets import make_loans
+    from armin.explainer import methods
+
+    loans, asked = make_loans(), []
+    half = len(loans.X) // 2
+    explainer = ARMIN(
+        loans.classifier, loans.schema, desired="approved", promise=Promise(0.7, n_people=12), n_samples=20, n_fresh=0
+    ).fit(loans.X[:half], people=loans.X[half:])
+    original = methods.calibrate
+    monkeypatch.setattr(methods, "calibrate", lambda *a, **k: asked.append(1) or original(*a, **k))
+    frame = pd.DataFrame([loans.applicant, {**loans.applicant, "Age": 40}, {**loans.applicant, "Age": None}])
+    answers = explainer.explain_many(frame, n_jobs=2)
+    assert len(asked) == len(explainer.calibrations_) == 2
+    assert all(answer.certificate.calibration is not None for answer in answers)
