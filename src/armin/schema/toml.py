@@ -116,7 +116,7 @@ def write_toml(schema: Schema, path: str | Path | None = None) -> str:
 
     >>> from armin.schema import Schema
     >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
-    >>> read_toml(write_toml(schema)) == schema
+    >>> Schema(*read_toml(write_toml(schema))) == schema
     True
     """
     lines = [_HEADER, f"armin_schema = {FORMAT}"]
