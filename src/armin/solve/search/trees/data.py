@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray
-from armin.solve.search.words import Bits, Ints
+from armin.solve.search.words import Ints, Words
 
-__all__ = ["Exact", "Node", "Shape", "State", "Trees"]
+__all__ = ["Exact", "Node", "Shape", "State", "Tables"]
 
 Node = NDArray[np.int32]
 """Kind, next feature, number of features that change; the option of each local feature; then for each common feature
@@ -26,14 +26,14 @@ BOTH = 2
 """As a side: neither has been chosen yet."""
 
 MASK, COUNT, COST = range(3)
-"""Entries of ``Trees.sides`` and ``Trees.local_part``: first row of masks, number of options, first cost (for a local
+"""Entries of ``Tables.sides`` and ``Tables.local_part``: first row of masks, number of options, first cost (for a local
 feature: number of cells)."""
 
 START, SLACK, WAY = range(3)
-"""Rows of ``Trees.rows``."""
+"""Rows of ``Tables.rows``."""
 
 NONE, ALL, KEPT = range(3)
-"""Rows of ``Trees.masks``: nothing, all leaves, and where the masks of kept features begin."""
+"""Rows of ``Tables.masks``: nothing, all leaves, and where the masks of kept features begin."""
 
 TOP, NODES, GROUPS, CHANGES = range(4)
 """Entries of ``State.counter``: open nodes, nodes visited, groups of the present context, and how many features it
@@ -63,20 +63,20 @@ class Shape(NamedTuple):
     total: float  # weight of all candidates
 
 
-class Trees(NamedTuple):
+class Tables(NamedTuple):
     """What the search reads. V = rows * trees "virtual" trees; trees that all candidates share come first."""
 
     shape: Shape
     part: Ints  # (V + 1,) first word of each virtual tree
     values: Ints  # (words, 64) leaf values, fixed point, falling within a tree
     rows: Ints  # (3, rows): base minus cut, what rounding may hide, which way of being accepted
-    masks: Bits  # (., words): none; all; AND of 2^k kept features; OR of 2^k options of each side
+    masks: Words  # (., words): none; all; AND of 2^k kept features; OR of 2^k options of each side
     sides: Ints  # (D, 2, 3): first row in ``masks``, number of options, first entry in ``costs``
     costs: FloatArray  # of the options of each side, rising
     local_cell: NDArray[np.int32]  # (F, J, N') cell of each candidate after each option
     local_part: Ints  # (F, 3): first row in ``cell_masks``, number of options, number of cells
     local_cost: FloatArray  # (F, J)
-    cell_masks: Bits  # (cells, words of own trees)
+    cell_masks: Words  # (cells, words of own trees)
     weight: FloatArray  # (N',) of merged candidates
     bit: Ints  # (D + F,) position of common and local features in the problem; -1: none
 
@@ -102,15 +102,15 @@ class State(NamedTuple):
     counter: Ints
     number: FloatArray
     weight: FloatArray  # of the groups of this context
-    mask: Bits  # (UNIONS + groups, words of own trees)
-    work: Bits  # (words,) leaves that the node at hand can reach
+    mask: Words  # (UNIONS + groups, words of own trees)
+    work: Words  # (words,) leaves that the node at hand can reach
     sums: Ints  # (rows,)
     slot: NDArray[np.int32]  # a hash table
-    rest: Bits  # (LEVELS, D + 1, words) see ``free_rest``
-    changed: Bits  # a set of features
+    rest: Words  # (LEVELS, D + 1, words) see ``free_rest``
+    changed: Words  # a set of features
     key: Ints  # (N',) the cells of a candidate as one number
     first: Ints  # (N',) a candidate of each group
     rank: Ints  # (N',) groups by score
     total: FloatArray  # (N',) weight of each group
     score: FloatArray  # (N',) of each group
-    masks: Bits  # (N', words of own trees) of each group
+    masks: Words  # (N', words of own trees) of each group

@@ -176,7 +176,7 @@ class TreeEngine:
                 self._renew(goal)
 
     def _renew(self, goal: Goal) -> None:
-        """Trees for the present budget, after a short look at a larger one if nothing was found yet."""
+        """Tables for the present budget, after a short look at a larger one if nothing was found yet."""
         if goal.best is None and not isinstance(goal, Frontier) and self.nodes > _FEW_NODES:
             far = _STEP**2 * self.cap
             self.run = _new_run(self.reduced, far, self.nodes)

@@ -38,7 +38,7 @@ from armin.solve.search.trees.data import (
     TOP,
     Node,
     State,
-    Trees,
+    Tables,
 )
 from armin.solve.search.words import add_bit, copy_into, price_of
 
@@ -48,7 +48,7 @@ _PICK, _SET, _BOX = 0, 1, 2  # kinds of nodes
 
 
 @inlined
-def _cheapest(tables: Trees, d: int) -> float:  # pragma: no cover - compiled
+def _cheapest(tables: Tables, d: int) -> float:  # pragma: no cover - compiled
     """The least cost of changing common feature d: options of a side come by rising cost."""
     low = np.inf
     for side in range(2):
@@ -58,7 +58,7 @@ def _cheapest(tables: Trees, d: int) -> float:  # pragma: no cover - compiled
 
 
 @inlined
-def _lowest(tables: Trees, node: Node, p: int) -> float:  # pragma: no cover - compiled
+def _lowest(tables: Tables, node: Node, p: int) -> float:  # pragma: no cover - compiled
     """The least cost of the range at entry p of a node."""
     d, side = node[p + FEATURE], node[p + SIDE]
     if side == BOTH:
@@ -67,7 +67,7 @@ def _lowest(tables: Trees, node: Node, p: int) -> float:  # pragma: no cover - c
 
 
 @inlined
-def _least(tables: Trees, node: Node, cost: float) -> float:  # pragma: no cover - compiled
+def _least(tables: Tables, node: Node, cost: float) -> float:  # pragma: no cover - compiled
     """The cost of a node if every feature that changes takes its cheapest option: no choice of it costs less."""
     for k in range(node[CHANGED]):
         part = _lowest(tables, node, HEAD + tables.shape.local + ENTRY * k)
@@ -76,7 +76,7 @@ def _least(tables: Trees, node: Node, cost: float) -> float:  # pragma: no cover
 
 
 @inlined
-def _restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) -> int:  # pragma: no cover - compiled
+def _restrict(tables: Tables, state: State, node: Node, cost: float, cap: float) -> int:  # pragma: no cover - compiled
     """Cut the ranges of a node to what the budget allows, AND their masks into ``state.work``.
 
     With ``cost`` the least cost of the node, an option of feature d may cost up to cap - (cost - cheapest of d): with
@@ -116,7 +116,7 @@ def _restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) 
 
 
 @inlined
-def _extend(tables: Trees, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
+def _extend(tables: Tables, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
     """Open the sets with one more feature, each after the last one of the node, so that every set comes once."""
     p = HEAD + tables.shape.local + ENTRY * node[CHANGED]
     for d in range(tables.shape.common - 1, node[NEXT] - 1, -1):
@@ -131,7 +131,7 @@ def _extend(tables: Trees, state: State, node: Node, cost: float, cap: float) ->
 
 
 @inlined
-def _split(tables: Trees, state: State, node: Node, p: int) -> None:  # pragma: no cover - compiled
+def _split(tables: Tables, state: State, node: Node, p: int) -> None:  # pragma: no cover - compiled
     """Halve one range, the cheaper half on top of the stack."""
     top = state.counter[TOP]
     dear, cheap = state.stack[top], state.stack[top + 1]
@@ -150,7 +150,7 @@ def _split(tables: Trees, state: State, node: Node, p: int) -> None:  # pragma: 
 
 
 @inlined
-def _price(tables: Trees, state: State, bans: Bans, node: Node, settled: bool) -> float:  # pragma: no cover - compiled
+def _price(tables: Tables, state: State, bans: Bans, node: Node, settled: bool) -> float:  # pragma: no cover - compiled
     """What a node must cost less than because of the features that it changes."""
     if bans.price.size == 0:
         return np.inf
@@ -168,7 +168,7 @@ def _price(tables: Trees, state: State, bans: Bans, node: Node, settled: bool) -
 
 @inlined
 def _promising(
-    tables: Trees, state: State, node: Node, cost: float, cap: float, need: float
+    tables: Tables, state: State, node: Node, cost: float, cap: float, need: float
 ) -> bool:  # pragma: no cover - compiled
     """Whether a set of features, or one that contains it, can be valid: what is open is kept or takes any option.
 
@@ -186,7 +186,7 @@ def _promising(
 
 @entry_bare
 def explore(
-    tables: Trees, state: State, stairs: Stairs, bans: Bans, node: Node, nodes: int
+    tables: Tables, state: State, stairs: Stairs, bans: Bans, node: Node, nodes: int
 ) -> bool:  # pragma: no cover - compiled
     """Visit at most ``nodes`` nodes; true when ``node`` is a single choice that may well be valid."""
     shape, stack, count, number = tables.shape, state.stack, state.counter, state.number

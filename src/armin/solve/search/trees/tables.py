@@ -18,19 +18,19 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import Above, TreeEnsemble
 from armin.solve.search.compiled import entry
 from armin.solve.search.trees.cells import Common
-from armin.solve.search.trees.data import ALL, COST, COUNT, KEPT, MASK, Exact, Shape, Trees
+from armin.solve.search.trees.data import ALL, COST, COUNT, KEPT, MASK, Exact, Shape, Tables
 from armin.solve.search.trees.leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
 from armin.solve.search.ways import rows_of
-from armin.solve.search.words import Bits, Ints, lowest_bit
+from armin.solve.search.words import Ints, Words, lowest_bit
 
 __all__ = ["TreeSearch", "build_tables"]
 
 
 @dataclass(frozen=True)
 class TreeSearch:
-    """Trees for the kernels, and what Python needs to read the answer."""
+    """Tables for the kernels, and what Python needs to read the answer."""
 
-    tables: Trees
+    tables: Tables
     exact: Exact
     common_feature: list[int]
     local_feature: list[int]
@@ -72,7 +72,7 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
         total=float(problem.weights.sum()),
     )
     local_cell, local_part, local_cost, local_masks = _local_tables(reduced, slots, cell_masks, own_word)
-    tables = Trees(
+    tables = Tables(
         shape=shape,
         part=part,
         values=values,
@@ -140,7 +140,7 @@ def _fixed_point(
 
 
 def _by_importance(
-    reduced: Reduced, slots: Slots, masks: Bits, valid: Bits, part: NDArray[np.int64], values: NDArray[np.int64]
+    reduced: Reduced, slots: Slots, masks: Words, valid: Words, part: NDArray[np.int64], values: NDArray[np.int64]
 ) -> tuple[list[Common], list[int]]:
     """Features whose change alone, or whose loss, moves the score most come first."""
     count = len(reduced.commons)
@@ -154,8 +154,8 @@ def _by_importance(
 
 
 def _sides(
-    commons: list[Common], order: list[int], slots: Slots, masks: Bits, cap: float
-) -> tuple[NDArray[np.int64], IntArray, FloatArray, Bits, Bits]:
+    commons: list[Common], order: list[int], slots: Slots, masks: Words, cap: float
+) -> tuple[NDArray[np.int64], IntArray, FloatArray, Words, Words]:
     """For each side of each feature the options below the budget, their costs and masks; and the masks of keep."""
     sizes = np.zeros((len(commons), 2), dtype=np.int64)
     options, costs = [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
@@ -179,8 +179,8 @@ def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _local_tables(
-    reduced: Reduced, slots: Slots, masks: Bits, own_word: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], FloatArray, Bits]:
+    reduced: Reduced, slots: Slots, masks: Words, own_word: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], FloatArray, Words]:
     locals_ = reduced.locals_
     width = max([1, *(f.option.size for f in locals_)])
     cell = np.zeros((len(locals_), width, reduced.first.size), dtype=np.int32)
@@ -214,7 +214,9 @@ def _exact_tables(
 
 
 @entry
-def _all_masks(valid: Bits, keep: Bits, singles: Bits, sides: Ints, total: int) -> Bits:  # pragma: no cover - compiled
+def _all_masks(
+    valid: Words, keep: Words, singles: Words, sides: Ints, total: int
+) -> Words:  # pragma: no cover - compiled
     """Row 0: nothing. Row 1: all leaves. Then sparse tables: level k joins 2^k rows, so two rows join any range.
 
     Level k + 1 of kept features d is row[k, d] AND row[k, d + 2^k]; of the options of a side, the same with OR.
@@ -250,7 +252,7 @@ def _all_masks(valid: Bits, keep: Bits, singles: Bits, sides: Ints, total: int) 
 
 @entry
 def _importance(
-    keep: Bits, free: Bits, base: Bits, part: Ints, values: Ints
+    keep: Words, free: Words, base: Words, part: Ints, values: Ints
 ) -> FloatArray:  # pragma: no cover - compiled
     """How much feature d moves the bound: S(d free, others kept) - S(all kept) + S(all free) - S(d kept, others free).
 
