@@ -8,8 +8,8 @@
   plan and leave the same fields blank again. Who is accepted, and who as the answer had said?
 - ``promise``: ``promise=0.9`` on repeated splits; blanks are made in complete people. For how many people whom nobody
   has seen does their plan work, judged as ``reapply`` says, and who gets a plan at all?
-- ``hidden``: people with high incomes hide them, or those with low ones. The promise tested on everybody with the
-  income hidden, by a missingness model, and on those who hide.
+- ``hidden``: people hide a value because of what it is (low incomes, many late payments, little schooling). The promise
+  tested on everybody with that value hidden, by a missingness model, and on those who hide.
 - ``decides``: the blank decides: the number of prior offences in a made-up table like recidivism data. A plan at 0.75,
   and with ``promise=0.75``.
 """
@@ -249,35 +249,65 @@ def _pooled(found: list[dict[str, float]], asked: float) -> dict[str, Any]:
 # ---------------------------------------------------------------- hidden
 
 
-def hidden(rows: int, splits: int, *, n_people: int = 200) -> Rows:
+@dataclass(frozen=True)
+class Hiding:
+    """A number that nobody can change, and who does not tell it."""
+
+    dataset: str
+    target: str
+    side: Any
+    quantile: float
+    words: str
+
+
+HIDING = (
+    Hiding("Synthetic", "Income", "below", 0.5, "low incomes"),
+    Hiding("GiveMeCredit", "NumberOfTimes90DaysLate", "above", 0.97, "many late payments"),
+    Hiding("Adult", "education", "below", 0.5, "little schooling"),
+)
+
+
+def hidden(rows: int, splits: int, datasets: list[str] | None = None, *, n_people: int = 100) -> Rows:
     """Values hide because of what they are: the promise tested on everybody, and on those who hide."""
-    found: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for seed in range(splits):
-        for side in ("above", "below"):
-            for whom, one in _hidden(side, seed, rows, n_people):
-                found.setdefault((side, whom), []).append(one)
-        print(f"split {seed}: {time.process_time():.0f} s of computing", flush=True)
-    words = {"above": "high incomes hide", "below": "low incomes hide"}
-    return [{"who hides": words[side], "tested on": whom, **_pooled(ones, 0.9)} for (side, whom), ones in found.items()]
+    found: dict[tuple[Hiding, str], list[dict[str, float]]] = {}
+    for hiding in HIDING:
+        if datasets is not None and hiding.dataset not in datasets:
+            continue
+        data = load(hiding.dataset)
+        for seed in range(splits):
+            for whom, one in _hidden(data, hiding, seed, rows, n_people):
+                found.setdefault((hiding, whom), []).append(one)
+        print(f"{hiding.dataset}: {time.process_time():.0f} s of computing", flush=True)
+    return [
+        {"data": hiding.dataset, "who hides": hiding.words, "tested on": whom, **_pooled(ones, 0.9)}
+        for (hiding, whom), ones in found.items()
+    ]
 
 
-def _hidden(side: Any, seed: int, rows: int, n_people: int) -> Iterator[tuple[str, dict[str, float]]]:
-    """New loan books: one to learn from, one to test on, one to try."""
-    loans = make_loans(random_state=0)
-    people, unseen = (make_loans(4000, random_state=1000 + 2 * seed + i).X for i in (0, 1))
-    schema = loans.schema.widened(pd.concat([loans.X, people, unseen]))
-    hides = partial(mnar, target="Income", quantile=0.5, side=side, steepness=3.0, random_state=seed)
+def _hidden(data: Data, hiding: Hiding, seed: int, rows: int, n_people: int) -> Iterator[tuple[str, dict[str, float]]]:
+    """One split: rows to learn from, people to test on, people to try. The hidden value can only be told."""
+    X, others, y = data.split(seed)
+    half = len(others) // 2
+    people, unseen = others[:half], others[half:]
+    schema = data.schema.widened(data.X).update(immutable=[hiding.target])
+    model = train("LR", X, y, data.desired)
+    hides = partial(
+        mnar, target=hiding.target, quantile=hiding.quantile, side=hiding.side, steepness=3.0, random_state=seed
+    )
     came = hides(unseen)
-    asks = came.mask["Income"].to_numpy() & (loans.classifier.predict(unseen) == "rejected")
-    model: dict[str, Missingness | None] = {
+    asks = came.mask[hiding.target].to_numpy() & ~accepted(model, unseen)
+    tests: dict[str, Missingness | None] = {
         "everybody": None, "a missingness model": lambda frame: hides(frame).X, "those who hide": None,
     }  # fmt: skip
-    for whom, missingness in model.items():
+    known = ARMIN(model, schema, desired=1).fit(X).fitted_
+    for whom, missingness in tests.items():
         test = Promise(0.9, n_people=n_people, missingness=missingness)
-        explainer = ARMIN(loans.classifier, schema, desired="approved", promise=test, n_samples=50, n_fresh=0)
-        explainer.fit(loans.X, people=people)
+        explainer = ARMIN(model, schema, desired=1, decision="complete", promise=test, n_samples=50, n_fresh=0)
+        explainer.bind(X.iloc[:0], cost=known.cost, sampler=known.sampler)
         if whom == "those who hide":
             explainer.calibrate(people, submitted=hides(people).X)
+        else:
+            explainer.calibrate(people, blanks=None if missingness else [hiding.target])
         yield whom, _try(explainer, came.X[asks][:rows], unseen[asks][:rows])
 
 
@@ -394,7 +424,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=80, help="for promise: test on so many")
     args = parser.parse_args()
     start = time.perf_counter()
-    if "again" in args.parts or args.dataset != "Synthetic":
+    if {"again", "hidden"} & set(args.parts) or args.dataset != "Synthetic":
         require_data()
     rows, splits = (5, 2) if args.quick else (args.rows, args.splits)
     work: dict[str, Callable[[], Rows]] = {
@@ -403,7 +433,7 @@ def main() -> None:
         "promise": lambda: promise(
             rows, splits, args.dataset, args.models, random=args.random, n_people=40 if args.quick else args.people
         ),
-        "hidden": lambda: hidden(rows, splits, n_people=40 if args.quick else 200),
+        "hidden": lambda: hidden(rows, splits, n_people=40 if args.quick else 100),
         "decides": lambda: decides(20 if args.quick else 200, 1 if args.quick else 5),
     }
     results = {}

@@ -350,3 +350,51 @@ def test_a_path_notices_a_misread_model_too() -> None:
     path = explainer.path(LOANS.applicant)
     alone = advise_path(explainer.current.varied(trusts=False), codes, (), 0.75)
     assert [point.changes for point in path] == [point.changes for point in alone]
+
+
+def hiders() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Complete people, and the same as they came: low incomes are hidden, and now and then the schooling."""
+    people = LOANS.X[len(LOANS.X) // 2 :].reset_index(drop=True)
+    low = people["Income"] < people["Income"].median()
+    came = people.assign(
+        Income=people["Income"].where(~low), Education=people["Education"].where(people.index % 40 != 0)
+    )
+    return people, came
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_promise_can_be_tested_on_those_who_really_hid_their_values(bound: bool) -> None:
+    explainer = loan_explainer(promise=0.7)
+    if bound:  # put together from learned parts, never fitted itself
+        known = explainer.fitted_
+        explainer = ARMIN(
+            LOANS.classifier, LOANS.schema, desired="approved", promise=Promise(0.7, n_people=30), n_fresh=50
+        )
+        explainer.bind(LOANS.X.iloc[:0], cost=known.cost, sampler=known.sampler)
+    people, came = hiders()
+    found = explainer.calibrate(people, submitted=came)
+    rejected = LOANS.classifier.predict(people) == "rejected"
+    only_income = came["Income"].isna() & came["Education"].notna()
+    assert found.people <= min(30, int((rejected & only_income).sum()))
+    assert "blanks that they really left" in found.sentence
+    blanks = {pattern.blanks for pattern in explainer.calibrations_}
+    assert ("Income",) in blanks
+    assert all(set(names) <= {"Income", "Education"} for names in blanks if names)
+    row = came[rejected & only_income].iloc[[0]]
+    answer = explainer.explain(row)
+    assert answer.certificate is not None
+    assert answer.certificate.calibration == found
+
+
+def test_hidden_values_that_do_not_match_their_people_are_refused() -> None:
+    explainer = loan_explainer(promise=0.7)
+    people, came = hiders()
+    with pytest.raises(ParameterError, match="row by row"):
+        explainer.calibrate(people, submitted=came[:-1])
+    with pytest.raises(ParameterError, match="row by row"):
+        explainer.calibrate(submitted=came)
+    with pytest.raises(DataError, match="complete rows only"):
+        explainer.calibrate(people, submitted=people)
+    easy = people[LOANS.classifier.predict(people) == "approved"]
+    with pytest.raises(DataError, match="nothing can be tested"):
+        explainer.calibrate(easy, submitted=easy.assign(Income=np.nan))

@@ -132,8 +132,6 @@ class ARMIN(Explainer):
         """
         if people is not None and self.promise is None:
             raise ParameterError("'people' are for testing a promise. Set promise=0.9, or leave 'people' out.")
-        self.calibrations_: dict[Pattern, Calibration] = {}
-        self.held_out_ = people is not None
         if self.promise is None or people is not None:
             super().fit(X, y)
             others = None if people is None else self.schema.encode(people, clip=True)
@@ -145,8 +143,15 @@ class ARMIN(Explainer):
             aside = np.random.default_rng(self.random_state).permutation(len(frame)) < len(frame) // 4
             super().fit(frame[~aside] if isinstance(X, pd.DataFrame) else np.asarray(X)[~aside], y)
             others = self.schema.encode(frame[aside], clip=True)
+        self.held_out_ = people is not None
         if others is not None:
             self._keep_people(others)
+        return self
+
+    def bind(self, like: pd.DataFrame | None, *, cost: Cost, sampler: Sampler, imputer: Imputer | None = None) -> Self:
+        super().bind(like, cost=cost, sampler=sampler, imputer=imputer)
+        self.calibrations_: dict[Pattern, Calibration] = {}
+        self.held_out_ = False
         return self
 
     def _keep_people(self, codes: FloatArray) -> None:
