@@ -16,7 +16,6 @@ from armin.explainer.calibrate import check_held_out, pick
 from armin.explainer.constraints import check_parameters
 from armin.explainer.draw import row_streams
 from armin.explainer.judge import accepted_by_all, no_point
-from armin.explainer.others import choose_others
 from armin.explainer.stress import _grid, _rounded
 from armin.explainer.stressing import StressCurve, StressPoint, _harm, _point, _size
 from armin.explainer.telling import Told
@@ -39,32 +38,6 @@ def plan(names: str = "a", cost: float | None = 1.0, share: float = 0.8, **more:
         "seconds": 0.1, "solver": "search",
     }  # fmt: skip
     return Recourse(**(given | more))
-
-
-# several plans to choose from
-
-
-def named(plans: tuple[Recourse, ...]) -> list[str]:
-    return ["".join(change.feature.name for change in one.changes) for one in plans]
-
-
-def test_other_ways_change_other_features_and_come_by_cost() -> None:
-    pool = [plan("abc", 9.0, 0.99), plan("d", 3.0, 0.9), plan("b", 2.0, 0.85), plan("bd", 4.0, 0.95)]
-    found = choose_others(plan("a"), pool, 5)
-    assert named(found) == ["a", "b", "d"]  # "abc" and "bd" contain what others do
-    assert [one.rank for one in found] == [1, 2, 3]
-    assert not any(one.notes for one in found)
-    assert named(choose_others(plan("a"), pool, 2)) == ["a", "b"]
-    assert named(choose_others(plan("a"), pool, 1)) == ["a"]
-
-
-def test_surer_plans_go_before_cheaper_ones_and_what_is_no_surer_says_so() -> None:
-    pool = [plan("b", 2.0, 0.8), plan("c", 3.0, 0.9), plan("d", 4.0, 0.85), plan("bc", 5.0, 0.7)]
-    assert named(choose_others(plan("a"), pool, 2)) == ["a", "c"]
-    assert named(choose_others(plan("a"), [plan("b", 2.0, 0.7)], 2)) == ["a"]  # falls short of what was asked for
-    found = choose_others(plan("a"), pool, 4)
-    assert named(found) == ["a", "b", "c", "d"]
-    assert [[note.code for note in one.notes] for one in found] == [[], ["others.no_surer"], [], ["others.no_surer"]]
 
 
 # whether to tell a blank

@@ -15,7 +15,6 @@ from armin import ARMIN, ImputationAR, RobustAR
 from armin.explainer import Explainer
 from armin.explainer.advise import Posed, pose
 from armin.explainer.draw import Sample
-from armin.explainer.others import contains
 from armin.explainer.state import state
 from armin.impute import MeanImputer
 from armin.impute.base import Draws
@@ -228,45 +227,3 @@ def test_conditioning_keeps_only_completions_that_the_model_rejects():
         sample = candidates_of(explainer, world.row)
         if sample.kept:
             assert not explainer.fitted_.oracle.accepts(sample.values).any()
-
-
-@settings(deadline=None, max_examples=5, derandomize=True)
-@given(seed=SEEDS)
-def test_alternatives_start_with_the_best_and_change_different_features(seed):
-    world = make_world(seed)
-    explainer = fitted(world)
-    best, plans = explainer.explain(world.row), explainer.alternatives(world.row, 4)
-    if not best.found:
-        assert plans == ()
-        return
-    assert plans[0] == best
-    assert [p.cost for p in plans] == sorted(p.cost for p in plans)
-    assert len({frozenset(c.feature.name for c in p.changes) for p in plans}) == len(plans)
-    assert all(p.validity.share >= 0.75 for p in plans)
-    for i, plan in enumerate(plans):
-        for other in (*plans[:i], *plans[i + 1 :]):
-            assert not contains(plan, other)
-        surer = all(plan.share > cheaper.share for cheaper in plans[:i])
-        assert surer or "others.no_surer" in {note.code for note in plan.notes}
-
-
-@settings(deadline=None, max_examples=6, derandomize=True)
-@given(seed=SEEDS)
-def test_a_second_plan_is_found_wherever_brute_force_finds_one(seed):
-    """Any choice that works, and does not do all that the first plan does, is another way."""
-    world = make_world(seed)
-    explainer = fitted(world, max_options=4, n_samples=6)
-    plans = explainer.alternatives(world.row, 2)
-    if not plans or not plans[0].changes:
-        return
-    stated = posed(explainer, world.row).stated
-    first = {change.feature.name: change.raw for change in plans[0].changes}
-    others = []
-    for choice in itertools.product(*(range(option.size) for option in stated.problem.options)):
-        costs = {o.name: float(o.costs[j]) for o, j in zip(stated.problem.options, choice, strict=True) if j}
-        contained = all(name in costs and costs[name] >= cost * (1 - 1e-9) for name, cost in first.items())
-        if not contained and set(costs) != set(first) and stated.problem.is_solved_by(choice):
-            others.append(stated.cost_of(choice))
-    assert (len(plans) == 2) == bool(others)
-    if others and "others.no_surer" in {note.code for note in plans[1].notes}:
-        assert plans[1].cost == pytest.approx(min(others))

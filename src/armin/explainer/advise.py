@@ -7,8 +7,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-
 from armin.arrays import FloatArray
 from armin.explainer.answer import accepted_as_is, make_recourse
 from armin.explainer.draw import Sample, candidates_of, draw, fresh_of, row_streams
@@ -22,13 +20,13 @@ from armin.explainer.judge import (
     judge_until_fresh,
     no_point,
 )
-from armin.explainer.others import choose_others
 from armin.explainer.state import state
+from armin.explainer.ways import find_ways
 from armin.explainer.world import find_world
-from armin.problem import PairRule, Problem, Status
+from armin.problem import Status
 from armin.problem.stated import Stated
 from armin.promise import Calibration
-from armin.recourse import Change, Recourse, RecoursePath
+from armin.recourse import Recourse, RecoursePath
 from armin.recourse.world import World
 from armin.words import Message
 
@@ -101,11 +99,18 @@ def advise(
 
 
 def _advise(fitted: Fitted, codes: FloatArray, locked: Collection[str], calibration: Calibration | None) -> Recourse:
+    return _worked_out(fitted, codes, locked, calibration)[0]
+
+
+def _worked_out(
+    fitted: Fitted, codes: FloatArray, locked: Collection[str], calibration: Calibration | None
+) -> tuple[Recourse, Posed | None, Judged | None]:
+    """The answer, the question, and what was found; the latter are None where the row is accepted as it is."""
     level = fitted.settings.confidence if calibration is None else calibration.used_level
     start = time.perf_counter()
     world = find_world(fitted, codes)
     if world.accepted:
-        return _accepted(fitted, world, codes, start)
+        return _accepted(fitted, world, codes, start), None, None
     sample, fresh = candidates_of(fitted, world, codes), fresh_of(fitted, world, codes)
     sampled = time.perf_counter()
     posed = _posed(fitted, world, codes, sample, fresh, locked, level)
@@ -120,7 +125,7 @@ def _advise(fitted: Fitted, codes: FloatArray, locked: Collection[str], calibrat
         fitted, world, posed.stated, judged, sample, fresh,
         confidence=confidence, locked=locked, steps=steps, calibration=calibration,
     )  # fmt: skip
-    return _weighed(answer, fitted.settings.confidence)
+    return _weighed(answer, fitted.settings.confidence), posed, judged
 
 
 def _weighed(answer: Recourse, asked: float) -> Recourse:
@@ -185,58 +190,19 @@ def advise_others(
 def _others(
     fitted: Fitted, codes: FloatArray, count: int, locked: Collection[str], calibration: Calibration | None
 ) -> tuple[Recourse, ...]:
-    first = _advise(fitted, codes, locked, calibration)
-    if not first.found or not first.changes or count == 1:
+    first, posed, judged = _worked_out(fitted, codes, locked, calibration)
+    if posed is None or judged is None or not first.changes or count == 1:
         return (first,) if first.found else ()
     level = fitted.settings.confidence if calibration is None else calibration.used_level
-    posed = pose(fitted, codes, locked, level)
-    pool = [
-        make_recourse(
-            fitted, posed.world, posed.stated, judged, posed.sample, posed.fresh,
+    chosen = find_ways(fitted, posed.world, posed.stated, posed.fresh, judged, count - 1, level)
+    plans = [first.ranked(1)]
+    for way, worse in zip(chosen.ways, chosen.worse, strict=True):
+        assert way.judged is not None  # noqa: S101  ways that were found have one
+        plan = make_recourse(
+            fitted, posed.world, posed.stated, way.judged, posed.sample, posed.fresh,
             confidence=level if fitted.settings.states else None, locked=locked,
-        )
-        for judged in _pool(fitted, posed, first, count)
-    ]  # fmt: skip
-    return choose_others(first, pool, count)
-
-
-def _pool(fitted: Fitted, posed: Posed, first: Recourse, count: int) -> list[Judged]:
-    """Plans that do not contain the first one: the cheapest as asked, and the cheapest that are surer.
-
-    A plan contains another if it does all that the other does, and perhaps more. So a plan that does not contain the
-    first asks for less of at least one of its changes: each of these is limited in turn, and the cheapest plans with
-    different features are looked for.
-    """
-    stated = posed.stated
-    problem, total = stated.problem, float(stated.problem.weights.sum())
-    reached = stated.base + (0.0 if first.validity is None else first.validity.accepted)
-    demands = [problem.required]
-    if stated.asks_completions:
-        surer = (reached, reached + problem.smallest_step, (reached + total) / 2, total)
-        demands += sorted({asked for asked in surer if problem.required < asked <= total})
-    found: dict[tuple[int, ...], Judged] = {}
-    for change in first.changes:
-        limited = _asking_less(problem, change)
-        for asked in demands if limited is not None else []:
-            assert limited is not None  # noqa: S101  checked a line above
-            solutions = fitted.settings.solving.best(limited.demanding(asked), count + 1)
-            for judged in judge_choices(fitted, posed.world, stated, solutions, posed.fresh):
-                choice = judged.solution.choice
-                if choice is not None and problem.enough(float(problem.weights[judged.accepted].sum())):
-                    found.setdefault(choice, replace(judged, demand=asked))
-    return sorted(found.values(), key=lambda judged: judged.solution.cost or 0.0)
-
-
-def _asking_less(problem: Problem, change: Change) -> Problem | None:
-    """The problem without the options of a feature that go at least as far as a change does; None if it has no other.
-
-    They are ruled out by a table with any other feature, which every engine knows how to obey.
-    """
-    at = next(i for i, option in enumerate(problem.options) if option.name == change.feature.name)
-    other = next((i for i in range(len(problem.options)) if i != at), None)
-    if other is None:
-        return None
-    less = problem.options[at].costs < change.raw * (1 - 1e-9)
-    less[0] = True
-    table = np.repeat(less[:, None], problem.options[other].size, axis=1)
-    return replace(problem, rules=(*problem.rules, PairRule(at, other, table)))
+        )  # fmt: skip
+        if worse:
+            plan = replace(plan, notes=(*plan.notes, Message("others.no_surer")))
+        plans.append(plan.ranked(len(plans) + 1))
+    return tuple(plans)

@@ -211,8 +211,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     ) -> tuple[Recourse, ...]:
         """Several plans to choose from, cheapest first.
 
-        No plan changes all that another one changes, so each is another way. A plan that is dearer than another and
-        no surer is only among them if there are too few others, and its notes say so.
+        None after the first changes all that another plan changes, so each is another way. One that is dearer than
+        another and no surer is only among them if there are too few others, and its notes say so.
 
         Parameters
         ----------

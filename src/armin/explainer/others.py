@@ -1,67 +1,158 @@
-"""Other ways that are other ways: none contains another, and one that is dearer should be surer."""
+"""Other ways that are other ways: none changes all that another plan changes, and the dearer should be surer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
-from armin.recourse import Recourse
-from armin.words import Message
+from armin.explainer.judge import Judged
 
-__all__ = ["choose_others", "contains"]
+__all__ = ["Chosen", "Way", "choose_ways", "dominates"]
+
+SLACK = 1e-9
+"""Costs (relatively) and shares (absolutely) that differ by less are the same."""
+MOST_STEPS = 20_000
+"""Sets of ways that are looked at before the best so far is taken."""
 
 
-def choose_others(first: Recourse, pool: Sequence[Recourse], count: int) -> tuple[Recourse, ...]:
-    """The first plan and up to ``count - 1`` others from ``pool``, cheapest first.
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A plan that works, as far as choosing among plans needs to know it.
 
-    A plan that changes all that another one changes, and perhaps more, is not another way. Plans that are surer than
-    every cheaper one come first; if there are too few, plans that are dearer and no surer fill up, and say so.
+    Attributes
+    ----------
+    features : the positions of the features that it changes
+    cost : what it costs
+    share : for how much of the completions it works, as the answer will say
+    judged : where it comes from
     """
-    chosen = [first]
-    ordered = sorted(pool, key=lambda plan: plan.cost or 0.0)
-    for strict in (True, False):
-        for plan in ordered:
-            if len(chosen) == count or _short(plan) or not _differs(plan, chosen):
-                continue
-            if not (strict and _dominated(plan, chosen)):
-                chosen.append(plan)
-    chosen = [first, *sorted(chosen[1:], key=lambda plan: plan.cost or 0.0)]
-    told = []
-    for i, plan in enumerate(chosen):
-        noted = plan
-        if i and _dominated(plan, chosen[:i]):
-            noted = replace(plan, notes=(*plan.notes, Message("others.no_surer")))
-        told.append(noted.ranked(i + 1))
-    return tuple(told)
+
+    features: frozenset[int]
+    cost: float
+    share: float
+    judged: Judged | None = None
 
 
-def _differs(plan: Recourse, others: Sequence[Recourse]) -> bool:
-    """Whether a plan changes another set of features than each other one, and none of the two does all that the other
-    does.
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Ways to show beside the first plan, cheapest first.
+
+    Attributes
+    ----------
+    ways : the ways
+    worse : for each, whether the first plan or another of them costs no more and is as sure
     """
-    mine = _features(plan)
-    return all(mine != _features(o) and not contains(plan, o) and not contains(o, plan) for o in others)
+
+    ways: tuple[Way, ...] = ()
+    worse: tuple[bool, ...] = ()
+
+    @property
+    def good(self) -> int:
+        """How many are worse than no other."""
+        return self.worse.count(False)
 
 
-def _features(plan: Recourse) -> frozenset[str]:
-    return frozenset(change.feature.name for change in plan.changes)
+def dominates(one: Way, other: Way) -> bool:
+    """Whether a way costs no more than another and is as sure, and is better in one of the two.
+
+    >>> dominates(Way(frozenset({0}), 1.0, 0.9), Way(frozenset({1}), 2.0, 0.9))
+    True
+    >>> dominates(Way(frozenset({0}), 1.0, 0.9), Way(frozenset({1}), 1.0, 0.9))
+    False
+    """
+    if one.cost > other.cost * (1 + SLACK) or one.share < other.share - SLACK:
+        return False
+    return one.cost < other.cost * (1 - SLACK) or one.share > other.share + SLACK
 
 
-def contains(plan: Recourse, other: Recourse) -> bool:
-    """Whether ``plan`` does all that ``other`` does: each of its changes, at least as far."""
-    mine = {change.feature.name: change for change in plan.changes}
-    return all(
-        change.feature.name in mine and mine[change.feature.name].cost >= change.cost * (1 - 1e-9)
-        for change in other.changes
-    )
+def choose_ways(first: Way, pool: Sequence[Way], count: int) -> Chosen:
+    """Up to ``count`` ways of a pool to show beside the first plan.
+
+    No way may change all that the first plan or another way changes. First come ways that no plan shown dominates, as
+    many as there can be together, without one in whose place a way that dominates it could stand; then, if there are
+    too few, as many others as can be added. Of equally many, those whose cheapest are cheapest.
+
+    >>> first = Way(frozenset({0}), 1.0, 0.8)
+    >>> pool = [Way(frozenset({1}), 2.0, 0.8), Way(frozenset({2}), 3.0, 0.9), Way(frozenset({0, 3}), 1.5, 1.0)]
+    >>> [sorted(way.features) for way in choose_ways(first, pool, 1).ways]
+    [[2]]
+    >>> choose_ways(first, pool, 2).worse
+    (True, False)
+    """
+    ways = [way for way in pool if not way.features >= first.features]
+    ways.sort(key=lambda way: (way.cost, -way.share, len(way.features), sorted(way.features)))
+    search = _Choosing(first, _best_of_each(ways), count)
+    search.add_good(())
+    search.fill(search.best, 0)
+    shown = sorted(search.best)
+    worse = (search.beaten(i, tuple(shown)) for i in shown)
+    return Chosen(tuple(search.ways[i] for i in shown), tuple(worse))
 
 
-def _short(plan: Recourse) -> bool:
-    """Whether fresh completions say that a plan does not reach what was asked for."""
-    return plan.confidence is not None and plan.share is not None and plan.share < plan.confidence - 1e-9
+def _best_of_each(ways: Sequence[Way]) -> list[Way]:
+    """Of ways that change the same features, cheapest first, those that are surer than the cheaper ones."""
+    kept: list[Way] = []
+    surest: dict[frozenset[int], float] = {}
+    for way in ways:
+        if way.share > surest.get(way.features, -1.0) + SLACK:
+            surest[way.features] = way.share
+            kept.append(way)
+    return kept
 
 
-def _dominated(plan: Recourse, others: Sequence[Recourse]) -> bool:
-    """Whether another plan costs no more and is as sure."""
-    share = plan.share or 0.0
-    return any((other.cost or 0.0) <= (plan.cost or 0.0) and (other.share or 0.0) >= share for other in others)
+class _Choosing:
+    """A search through sets of ways, which come by cost: a way is dominated by cheaper ones only."""
+
+    def __init__(self, first: Way, ways: Sequence[Way], count: int) -> None:
+        self.first, self.ways, self.count = first, ways, count
+        self.best: tuple[int, ...] = ()
+        self.steps, n = 0, len(ways)
+        self.clash = [{j for j in range(n) if _clash(ways[i], ways[j])} for i in range(n)]
+        self.better = [[j for j in range(n) if dominates(ways[j], ways[i])] for i in range(n)]
+        # how many of the ways from each place on can follow each other so that none is less sure
+        chain, self.longest = [1] * n, [0] * (n + 1)
+        for i in reversed(range(n)):
+            later = (chain[j] for j in range(i + 1, n) if ways[j].share > ways[i].share - SLACK)
+            chain[i] = 1 + max(later, default=0)
+            self.longest[i] = max(chain[i], self.longest[i + 1])
+
+    def beaten(self, i: int, taken: tuple[int, ...]) -> bool:
+        """Whether the first plan or one of those taken dominates a way."""
+        return dominates(self.first, self.ways[i]) or any(j in taken for j in self.better[i])
+
+    def add_good(self, taken: tuple[int, ...]) -> None:
+        """Look at all sets that begin with those taken and in which none is dominated."""
+        self.steps += 1
+        if len(taken) > len(self.best) and self._stands(taken):
+            self.best = taken
+        for i in range(taken[-1] + 1 if taken else 0, len(self.ways)):
+            most = len(taken) + min(self.count - len(taken), self.longest[i])
+            if self.steps >= MOST_STEPS or most <= len(self.best):
+                return
+            if self.clash[i].isdisjoint(taken) and not self.beaten(i, taken):
+                self.add_good((*taken, i))
+
+    def fill(self, taken: tuple[int, ...], start: int) -> None:
+        """Look at all sets that hold those taken and ways from ``start`` on."""
+        self.steps += 1
+        if len(taken) > len(self.best):
+            self.best = taken
+        for i in range(start, len(self.ways)):
+            most = len(taken) + min(self.count - len(taken), len(self.ways) - i)
+            if self.steps >= 2 * MOST_STEPS or most <= len(self.best):
+                return
+            if self.clash[i].isdisjoint(taken):
+                self.fill((*taken, i), i + 1)
+
+    def _stands(self, taken: tuple[int, ...]) -> bool:
+        """Whether no way that dominates one of a set could stand in its place."""
+        for i in taken:
+            rest = {j for j in taken if j != i}
+            if any(j not in rest and self.clash[j].isdisjoint(rest) for j in self.better[i]):
+                return False
+        return True
+
+
+def _clash(one: Way, other: Way) -> bool:
+    """Whether one of two ways changes all that the other changes."""
+    return one.features <= other.features or one.features >= other.features

@@ -55,8 +55,8 @@ class Solving:
         return solve_path(problem, self._named, solver=self.solver, time_limit=self.time_limit, least=least)
 
     def best(self, problem: Problem, count: int) -> list[Solution]:
-        """The cheapest choices that change different sets of features."""
-        found = solve_best(problem, count, self._named, solver=self.solver, time_limit=self.time_limit)
+        """The cheapest choices, none of which changes all the features of a cheaper one."""
+        found = solve_best(problem, count, self._named, differ="cores", solver=self.solver, time_limit=self.time_limit)
         return [solution for solution in found if solution.choice is not None]
 
 

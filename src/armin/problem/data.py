@@ -308,7 +308,7 @@ class Solution:
     choice : the options taken, or None
     cost : its cost, or None
     bound : no valid choice costs less than this; infinity if infeasible
-    seconds : wall-clock time
+    seconds : wall-clock time, without what it takes to compile the search
     solver : which solver answered
     nodes : search nodes, or 0 where that has no meaning
     """

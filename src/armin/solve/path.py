@@ -11,14 +11,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from armin.errors import ParameterError
 from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
 from armin.solve.exact import check_time_limit, listing_is_quick
 from armin.solve.methods import solve
-from armin.solve.stopping import Callback, stopped, watched
+from armin.solve.stopping import Callback, clock, stopped, watched
 
 __all__ = ["PathPoint", "solve_path"]
 
@@ -57,12 +56,12 @@ def solve_path(
         from armin.solve.search import search_path
 
         return search_path(problem, time_limit, watched(callback), least)
-    start = time.perf_counter()
+    start = clock()
     step = problem.smallest_step
     required = float(problem.weights.min()) if least is None else least
     points: list[PathPoint] = []
     while True:
-        left = None if time_limit is None else time_limit - (time.perf_counter() - start)
+        left = None if time_limit is None else time_limit - (clock() - start)
         if (left is not None and left <= 0) or stopped():
             bound = points[-1].solution.bound if points else 0.0
             found = Solution(Status.UNKNOWN, None, None, bound, 0.0, "path")

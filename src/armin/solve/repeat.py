@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
 from armin.errors import ParameterError
 from armin.problem import Choice, Problem, Solution, Status
+from armin.solve.stopping import clock
 
 __all__ = ["DIFFER", "Differ", "check_several", "repeat", "without_idle_changes"]
 
@@ -47,10 +47,10 @@ def repeat(
     ask : solves a problem within the seconds that are left
     time_limit : seconds for all of them, or None
     """
-    start = time.perf_counter()
+    start = clock()
     found: list[Solution] = []
     while len(found) < count:
-        left = None if time_limit is None else time_limit - (time.perf_counter() - start)
+        left = None if time_limit is None else time_limit - (clock() - start)
         if (left is not None and left <= 0) or (found and found[-1].status is not Status.OPTIMAL):
             bound = found[-1].bound if found else 0.0
             return [*found, Solution(Status.UNKNOWN, None, None, bound, 0.0, "repeat")]

@@ -11,14 +11,13 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from armin.arrays import FloatArray
 from armin.models.kinds import BlackBox
 from armin.problem import Choice, Problem, Solution, Status
 from armin.solve.methods import solve
+from armin.solve.stopping import clock
 
 __all__ = ["margins", "solve_robust"]
 
@@ -38,18 +37,18 @@ def solve_robust(
     method, solver : how each subset is solved, as in :func:`armin.solve.solve`
     time_limit : seconds for all of it, or None
     """
-    start = time.perf_counter()
+    start = clock()
     whole = problem.demanding(float(problem.weights.sum()))
     rows = [_worst(whole, whole.keep) or 0]
     bound, nodes = 0.0, 0
     while True:
-        spent = time.perf_counter() - start
+        spent = clock() - start
         left = None if time_limit is None else time_limit - spent
         if left is not None and left <= 0:
             return Solution(Status.UNKNOWN, None, None, bound, spent, "robust", nodes)
         part = whole.among(rows, required=float(whole.weights[rows].sum()))
         found = solve(part, method, solver=solver, time_limit=left)
-        seconds = time.perf_counter() - start
+        seconds = clock() - start
         bound, nodes = max(bound, found.bound), nodes + found.nodes
         if found.choice is None or found.cost is None:
             return Solution(found.status, None, None, bound, seconds, "robust", nodes)

@@ -1,4 +1,4 @@
-"""Stop whatever is being solved, from outside: a closed connection, a button, a deadline of one's own.
+"""When to stop: the clock that time limits go by, and a stop from outside (a closed connection, a button).
 
 >>> with stop_when(lambda: True):
 ...     stopped()
@@ -9,13 +9,15 @@ False
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from armin.problem import Solution
 
-__all__ = ["Callback", "stop_when", "stopped", "watched"]
+__all__ = ["Callback", "clock", "stop_when", "stopped", "uncounted", "watched"]
 
 Callback = Callable[[Solution], bool | None]
 """Called now and then with the best so far; returning False stops the search."""
@@ -67,3 +69,34 @@ def watched(callback: Callback | None) -> Callback | None:
         return not flag() and (callback is None or callback(solution) is not False)
 
     return both
+
+
+class _Uncounted(threading.local):
+    """What one thread has spent without its being counted."""
+
+    seconds: float = 0.0
+    depth: int = 0
+
+
+_uncounted = _Uncounted()
+
+
+def clock() -> float:
+    """Seconds that count against a time limit, from some moment on."""
+    return time.perf_counter() - _uncounted.seconds
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Within this context, time does not count: the search is made ready, once on a machine or in a process.
+
+    Only this thread's clock stands still.
+    """
+    start = time.perf_counter()
+    _uncounted.depth += 1
+    try:
+        yield
+    finally:
+        _uncounted.depth -= 1
+        if not _uncounted.depth:
+            _uncounted.seconds += time.perf_counter() - start

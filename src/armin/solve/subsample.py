@@ -14,13 +14,12 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from armin.errors import ParameterError
 from armin.problem import Problem, Solution, Status, required_weight
 from armin.solve.exact import EXACT
+from armin.solve.stopping import clock
 
 __all__ = ["REPEATS", "SECONDS", "solve_by_subsampling"]
 
@@ -61,7 +60,7 @@ def solve_by_subsampling(
         raise ParameterError(f"The 'method' of a subsample must be one of {sorted(EXACT)}. Got {method!r} instead.")
     if n_sub >= problem.n_candidates:
         return EXACT[method](problem, solver, time_limit, None)
-    start = time.perf_counter()
+    start = clock()
     generator = np.random.default_rng(rng)
     share = problem.required / float(problem.weights.sum())
     best: Solution | None = None
@@ -76,7 +75,7 @@ def solve_by_subsampling(
             continue
         if problem.is_solved_by(found.choice):
             best = found
-    seconds = time.perf_counter() - start
+    seconds = clock() - start
     if best is None or best.cost is None:
         return Solution(Status.UNKNOWN, None, None, 0.0, seconds, "subsample", nodes)
     status = Status.OPTIMAL if best.cost == 0 else Status.FEASIBLE

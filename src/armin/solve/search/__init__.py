@@ -14,7 +14,7 @@ from armin.problem import PathPoint, Problem, Solution
 from armin.solve.repeat import Differ, check_several, repeat
 from armin.solve.search.drive import Engine, drive
 from armin.solve.search.goals import Cheapest, Frontier, Several
-from armin.solve.stopping import Callback
+from armin.solve.stopping import Callback, uncounted
 
 __all__ = ["search", "search_best", "search_path"]
 
@@ -121,17 +121,20 @@ def _engine(problem: Problem, apart: bool) -> Engine:
     """The engine for the problem's model; asking the model where a bound would need numbers and there are none."""
     engine: Engine | None = None
     if isinstance(problem.model, LinearModel):
-        from armin.solve.search.linear.engine import start_linear
+        with uncounted():
+            from armin.solve.search.linear.engine import start_linear
 
         _announce("linear models", "nodes.dive")
         engine = start_linear(problem, problem.model, apart)
     elif isinstance(problem.model, ReluNetwork):
-        from armin.solve.search.relu.engine import start_relu
+        with uncounted():
+            from armin.solve.search.relu.engine import start_relu
 
         _announce("networks", "loop.run")
         engine = start_relu(problem, problem.model)
     elif isinstance(problem.model, TreeEnsemble):
-        from armin.solve.search.trees.engine import start_trees
+        with uncounted():
+            from armin.solve.search.trees.engine import start_trees
 
         _announce("trees", "nodes.explore")
         engine = start_trees(problem, problem.model, apart)

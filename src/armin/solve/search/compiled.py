@@ -11,6 +11,8 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
+from armin.solve.stopping import uncounted
+
 __all__ = ["entry", "entry_bare", "inlined", "inner", "inner_fast"]
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -53,10 +55,23 @@ def inner_fast(function: F) -> F:
 def _cached(function: F, **options: bool) -> F:
     stamped = _stamped(function)
     try:
-        return cast(F, njit(cache=True, nogil=True, error_model="numpy", **options)(stamped))
+        compiled = njit(cache=True, nogil=True, error_model="numpy", **options)(stamped)
     except RuntimeError:
         # no folder to keep compiled code in: compile anew in every process
-        return cast(F, njit(nogil=True, error_model="numpy", **options)(stamped))
+        compiled = njit(nogil=True, error_model="numpy", **options)(stamped)
+    return cast(F, _made_ready_uncounted(compiled))
+
+
+def _made_ready_uncounted(compiled: Any) -> Any:
+    """The same function, whose compiling or loading, or waiting for another thread to do so, no time limit counts."""
+    make_ready = compiled._compile_for_args  # called once for each new combination of types
+
+    def uncounting(*args: Any, **named: Any) -> Any:
+        with uncounted():
+            return make_ready(*args, **named)
+
+    compiled._compile_for_args = uncounting
+    return compiled
 
 
 def _stamped(function: F) -> F:

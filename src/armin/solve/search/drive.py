@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from armin.problem import Choice, PathPoint, Problem, Solution, Status
 from armin.solve.search.goals import BETTER, Frontier, Goal, Several
-from armin.solve.stopping import Callback
+from armin.solve.stopping import Callback, clock
 
 __all__ = ["Drive", "Engine", "Start", "drive"]
 
@@ -56,7 +55,7 @@ class Drive:
     callback: Callback | None
     engine: Engine | None = None
     closed: bool = False
-    start: float = field(default_factory=time.perf_counter)
+    start: float = field(default_factory=clock)
 
     @property
     def bound(self) -> float:
@@ -87,7 +86,7 @@ class Drive:
 
     def goes_on(self) -> bool:
         """Look at the clock and ask the callback."""
-        if self.time_limit is not None and time.perf_counter() - self.start > self.time_limit:
+        if self.time_limit is not None and clock() - self.start > self.time_limit:
             return False
         return self.callback is None or self.callback(self.solution()) is not False
 
@@ -100,7 +99,7 @@ class Drive:
         return self._solution(Status.INFEASIBLE if self.closed else Status.UNKNOWN, None, None, self.bound)
 
     def _solution(self, status: Status, choice: Choice | None, cost: float | None, bound: float) -> Solution:
-        seconds, nodes = time.perf_counter() - self.start, 0 if self.engine is None else self.engine.nodes
+        seconds, nodes = clock() - self.start, 0 if self.engine is None else self.engine.nodes
         return Solution(status, choice, cost, bound, seconds, "search", nodes)
 
 
