@@ -116,7 +116,7 @@ def _sizes(model: TreeEnsemble) -> tuple[FloatArray, float]:
 def _sum_cuts(model: TreeEnsemble, cuts: FloatArray, step: float) -> FloatArray:
     """The cuts of the undivided sums."""
     if isinstance(model.decision, Among):  # the order of two sums is that of their quotients
-        return cuts
+        return cuts if model.decision.blur == 0 else cuts * model.divisor
     if step == 0 or not np.isfinite(cuts).all():
         return cuts * model.divisor
     # the least multiple of the grain whose quotient, rounded as the model rounds it, reaches the cut

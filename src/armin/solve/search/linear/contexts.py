@@ -30,6 +30,7 @@ class Folded(NamedTuple):
     coefficients: FloatArray  # (rows, P)
     offset: FloatArray
     way: IntArray
+    blur: float
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class _Pattern:
 def fold(model: LinearModel) -> Folded:
     """Fold a model into the rows of its decision."""
     rows = rows_of(model.decision)
-    return Folded(rows.coefficients @ model.weights, rows.coefficients @ model.intercept - rows.cut, rows.way)
+    offset = rows.coefficients @ model.intercept - rows.cut
+    return Folded(rows.coefficients @ model.weights, offset, rows.way, rows.blur)
 
 
 def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Moves | None:
@@ -61,8 +63,10 @@ def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Moves | No
     size = float((np.abs(model.weights) @ largest + np.abs(model.intercept)).max()) + float(np.abs(rows.offset).max())
     if not np.isfinite(size) or not np.isfinite(largest).all():
         return None
-    # a product of P terms, in any order, is off by at most about P * eps * (sum of sizes)
-    doubt = 16 * (model.n_inputs + 4) * float(np.finfo(np.float64).eps) * size
+    # a product of P terms, in any order, is off by at most about P * eps * (sum of sizes), and a little where numbers
+    # are as small as they get; beyond that, only rows that are further than the blur from 0 can be compared
+    number = np.finfo(np.float64)
+    doubt = 16 * (model.n_inputs + 4) * (float(number.eps) * size + float(number.tiny)) + 2 * rows.blur
     cost = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
     return Moves(start, (low + high) / 2, (high - low).max(axis=1) <= doubt, cost, doubt)
 
