@@ -122,7 +122,7 @@ def _options(rng: np.random.Generator, d: int, columns: list[int], rows: FloatAr
     if np.array_equal(outcomes, np.repeat(outcomes[:1], n, axis=0), equal_nan=True) and rng.random() < 0.8:
         outcomes = outcomes[:1]
     costs = rng.integers(0 if rng.random() < 0.2 else 1, 9, size) * float(rng.choice([0.25, 0.1]))
-    return Options(f"f{d}", np.array(columns), outcomes, np.append(0.0, costs))
+    return Options(f"f{d}", np.array(columns, dtype=np.intp), outcomes, np.append(0.0, costs))
 
 
 def _weights(rng: np.random.Generator, n: int) -> FloatArray:
@@ -167,6 +167,8 @@ def hard_problem(rng: np.random.Generator, kind: HardKind) -> Problem:
     if features and rng.random() < 0.2:  # a feature with two columns
         blocks[-1].append(width)
         width += 1
+    if features > 1 and rng.random() < 0.1:  # a feature that the model never sees
+        blocks[0] = []
     candidates = np.repeat(rows((1, width)), n, axis=0)
     missing = rng.random(width) < 0.4
     candidates[:, missing] = rows((n, int(missing.sum())))

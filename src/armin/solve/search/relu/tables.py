@@ -211,7 +211,7 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
         slot.append(f)
         line.append(single)
         row.append(first[feature.columns[0]] if single else np.zeros(first.shape[1]))
-        delta.append(moves[order, 0])
+        delta.append(moves[order, 0] if single else np.zeros(order.size))
         middle.append(start[-1] + int(np.searchsorted(delta[-1], 0.0)) if single else start[-1])
         move.append(moves[order] @ first[feature.columns])
         cost.append(feature.costs[1:][order])
