@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 
 from armin.models.kinds import BlackBox
 from armin.problem import PathPoint, Problem, Solution, Status
-from armin.solve import solve, solve_best, solve_path, solve_robust
+from armin.solve import search, solve, solve_best, solve_path, solve_robust
+from armin.solve.exact import listing_is_quick
 from armin.solve.repeat import DIFFER
+from armin.solve.search.linear import engine as linear_engine
+from armin.solve.search.relu import engine as relu_engine
+from armin.solve.search.trees import engine as trees_engine
 
 from plain import Truth, changes
 
@@ -93,6 +99,32 @@ def check_best(truth: Truth, found: list[Solution], count: int, differ: str, who
     demand(len(found) == count, len(found), "plans instead of", count)
 
 
+@contextmanager
+def small_steps(small: bool) -> Iterator[None]:
+    """Engines look up after every few nodes, split nodes down to single choices, and never sweep over all of them."""
+    before = [(module, name, getattr(module, name)) for module, name, _ in SMALL]
+    try:
+        for module, name, value in SMALL if small else []:
+            setattr(module, name, value)
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+
+
+SMALL: list[tuple[ModuleType, str, object]] = [
+    (search, "FEW_CHOICES", 0),
+    (linear_engine, "FEW_CHOICES", 0),
+    (linear_engine, "_NODES", 2),
+    (linear_engine, "_PROBE", 1),
+    (trees_engine, "_LARGE", -1),
+    (trees_engine, "_FEW_NODES", 5),
+    (relu_engine, "FEW", 1.0),
+    (relu_engine, "FEW_DEEP", 1.0),
+    (relu_engine, "_share", lambda tables: 1),
+]
+
+
 def trials(problem: Problem, truth: Truth, rng: np.random.Generator, milo: bool) -> Iterator[tuple[str, partial[None]]]:
     """All questions to all engines, by name; each raises where the answer is wrong."""
     methods = ["search", "enumerate", "auto", *(["milo"] if milo and not isinstance(problem.model, BlackBox) else [])]
@@ -101,10 +133,11 @@ def trials(problem: Problem, truth: Truth, rng: np.random.Generator, milo: bool)
     for method in methods:
         yield f"best {method}", partial(_best, problem, truth, method)
         yield f"robust {method}", partial(_robust, problem, truth, method)
-        if method != "enumerate":
-            yield f"path {method}", partial(_path, problem, truth, method, least)
-            for differ in DIFFER:
-                yield f"several {differ} {method}", partial(_several, problem, truth, method, count, differ)
+        if method == "auto" and listing_is_quick(problem):
+            continue  # the same as "enumerate"
+        yield f"path {method}", partial(_path, problem, truth, method, least)
+        for differ in DIFFER:
+            yield f"several {differ} {method}", partial(_several, problem, truth, method, count, differ)
     calls = int(rng.integers(1, 4))
     for goal in ("best", "path", *DIFFER):
         yield f"stopped {goal}", partial(_stopped, problem, truth, goal, count, calls)

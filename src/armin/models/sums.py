@@ -47,9 +47,7 @@ def largest_inputs(inputs: FloatArray) -> FloatArray:
     return np.maximum(inputs.max(axis=0, initial=0.0), -inputs.min(axis=0, initial=0.0))
 
 
-def doubt_of(
-    largest: FloatArray, layers: tuple[tuple[FloatArray, FloatArray], ...]
-) -> float:
+def doubt_of(largest: FloatArray, layers: tuple[tuple[FloatArray, FloatArray], ...]) -> float:
     """How far two ways to add up ``inputs @ weights + intercept``, layer after layer, can be apart in any output.
 
     A sum of P products and an intercept is off by at most (P + 1) units of rounding of the sum of the magnitudes, in

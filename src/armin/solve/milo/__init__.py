@@ -32,6 +32,7 @@ from armin.solve.milo.program import SOLVER_TOLERANCE, Answer, Program
 from armin.solve.milo.reduce import merge_candidates, merge_options
 from armin.solve.milo.relu import write_relu
 from armin.solve.milo.trees import write_trees
+from armin.solve.stopping import Callback
 
 __all__ = ["FORMULATIONS", "SOLVERS", "solve_by_milo", "write_program"]
 
@@ -69,7 +70,11 @@ def write_program(problem: Problem, formulation: str = "tight") -> Program:
 
 
 def solve_by_milo(
-    problem: Problem, solver: str = "highs", time_limit: float | None = None, formulation: str = "tight"
+    problem: Problem,
+    solver: str = "highs",
+    time_limit: float | None = None,
+    formulation: str = "tight",
+    callback: Callback | None = None,
 ) -> Solution:
     """Solve ``problem`` with a mixed-integer linear solver.
 
@@ -79,6 +84,7 @@ def solve_by_milo(
     solver : ``"highs"``, ``"gurobi"`` or ``"scip"``
     time_limit : seconds for all of it, or None
     formulation : ``"tight"`` or ``"paper"``
+    callback : asked between two programs; returning False ends it. A solver at work does not look at it.
     """
     start = time.perf_counter()
     run = _leaf(solver)
@@ -94,8 +100,10 @@ def solve_by_milo(
     bound, nodes = 0.0, 0
     while True:
         spent = time.perf_counter() - start
-        if time_limit is not None and spent >= time_limit:
-            return Solution(Status.UNKNOWN, None, None, bound, spent, name, nodes)
+        known = Solution(Status.UNKNOWN, None, None, bound, spent, name, nodes)
+        late = time_limit is not None and spent >= time_limit
+        if late or (callback is not None and callback(known) is False):
+            return known
         answer = run(program, None if time_limit is None else time_limit - spent)
         nodes += answer.nodes
         bound = max(bound, _safe(answer) * program.unit)

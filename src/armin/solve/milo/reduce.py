@@ -26,7 +26,8 @@ def merge_candidates(problem: Problem) -> Problem:
     [2.0, 1.0]
     """
     n = problem.n_candidates
-    parts = [problem.candidates] + [o.outcomes.reshape(n, -1) for o in problem.options if not o.same_for_all]
+    own = [o for o in problem.options if not o.same_for_all]
+    parts = [problem.candidates] + [o.outcomes.reshape(n, o.size * o.columns.size) for o in own]
     table = np.ascontiguousarray(np.concatenate(parts, axis=1) + 0.0)  # + 0.0: -0.0 and 0.0 are one value
     rows: dict[bytes, int] = {}
     group = np.array([rows.setdefault(row.tobytes(), len(rows)) for row in table])

@@ -19,7 +19,22 @@ from armin.arrays import BoolArray, FloatArray
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
 from armin.solve.repeat import without_idle_changes
 
-__all__ = ["BETTER", "Bans", "Cheapest", "Frontier", "Goal", "Point", "Several", "Stairs", "consider", "wanted"]
+__all__ = [
+    "BETTER",
+    "FEW_CHOICES",
+    "Bans",
+    "Cheapest",
+    "Frontier",
+    "Goal",
+    "Point",
+    "Several",
+    "Stairs",
+    "consider",
+    "wanted",
+]
+
+FEW_CHOICES = 1000
+"""Up to this many choices, engines that can look at each of them once rather than ask one question after another."""
 
 BETTER = 1e-12
 """A choice is better only if it is cheaper by more than this share: below it, sums differ by their order alone."""
