@@ -17,13 +17,12 @@ from armin.solve.repeat import DIFFER
 from armin.solve.search.linear import engine as linear_engine
 from armin.solve.search.relu import engine as relu_engine
 from armin.solve.search.trees import engine as trees_engine
-
 from plain import Truth, changes
 
 CLOSE = 1e-9
 
 
-class Discrepancy(AssertionError):
+class Discrepancy(AssertionError):  # noqa: N818
     """An answer that differs from the truth."""
 
 

@@ -18,8 +18,8 @@ from armin.arrays import BoolArray, FloatArray
 from armin.models.decide import AmongLinked
 from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork
 from armin.problem import Options, PairRule, Problem
-
 from plain import outputs_of
+
 from problems import random_trees
 
 HardKind = Literal["linear", "classes", "relu", "deep", "trees", "blackbox"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from differ import Discrepancy, check_one, small_steps, trials
-from hard import HARD_KINDS, HardKind, hard_problem
-from plain import Truth, accepts
-
-from armin.models.kinds import Above, Among, BlackBox, LinearModel, ReluNetwork
+from armin.models.kinds import Above, Among, BlackBox, LinearModel
 from armin.models.sums import affine, doubt_of, largest_inputs
 from armin.problem import Problem, Solution, Status
 from armin.solve.search import search, search_best, search_path
+from differ import Discrepancy, check_one, small_steps, trials
+from hard import HARD_KINDS, HardKind, hard_problem
+from plain import Truth, accepts
 
 PROBLEMS = 25
 
@@ -76,7 +77,7 @@ def test_doubt_covers_every_order_of_summation() -> None:
         sizes = [int(s) for s in rng.integers(1, 30, int(rng.integers(2, 5)))]
         layers = [
             (rng.normal(size=(a, b)) * 10.0 ** rng.integers(-8, 9, (a, b)), rng.normal(size=b))
-            for a, b in zip(sizes, sizes[1:], strict=False)
+            for a, b in itertools.pairwise(sizes)
         ]
         inputs = rng.normal(size=(5, sizes[0])) * 10.0 ** rng.integers(-8, 9, (5, sizes[0]))
         magnitudes = tuple((np.abs(w), np.abs(b)) for w, b in layers)

@@ -35,7 +35,7 @@ def affine(inputs: FloatArray, weights: FloatArray, intercept: FloatArray) -> Fl
     with np.errstate(all="ignore"):
         for column, row in zip(inputs.T, weights, strict=True):
             total += column[:, None] * row
-        return total + intercept
+        return np.asarray(total + intercept)
 
 
 def largest_inputs(inputs: FloatArray) -> FloatArray:

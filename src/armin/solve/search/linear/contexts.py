@@ -53,9 +53,9 @@ def fold(model: LinearModel) -> Folded:
     rows = rows_of(model.decision)
     picks: list[list[int]] = []
     for w in np.unique(rows.way):
-        way = np.flatnonzero(rows.way == w).tolist()
-        picks += [*map(list, combinations(way, 2))] if len(way) <= 3 else []
-        picks += [[row] for row in way]
+        here = np.flatnonzero(rows.way == w).tolist()
+        picks += [*map(list, combinations(here, 2))] if len(here) <= 3 else []
+        picks += [[row] for row in here]
     chosen = np.array([rows.coefficients[pick].sum(axis=0) for pick in picks])
     cut = np.array([rows.cut[pick].sum() for pick in picks])
     terms = float(np.abs(chosen).sum(axis=1).max(initial=1.0))
