@@ -226,7 +226,7 @@ def test_path_says_why_it_ended() -> None:
         (Status.OPTIMAL, 1.0),
         (Status.INFEASIBLE, 2.0),
     ]
-    late = solve_path(hill, time_limit=1e-9)
+    late = solve_path(hill, "milo", time_limit=1e-9)
     assert [(point.solution.status, point.solution.choice) for point in late] == [(Status.UNKNOWN, None)]
 
 
@@ -242,13 +242,13 @@ def test_path_does_not_prove_more_than_its_solver(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(module, "solve", unsure)
     monkeypatch.setitem(answers, 1.0, (Status.FEASIBLE, (1,), 2.0, 0.5))
-    points = solve_path(blank)
+    points = solve_path(blank, "milo")
     assert [(point.solution.cost, point.weight) for point in points] == [(2.0, 2.0), (5.0, 3.0)]
     assert points[0].solution.status is Status.FEASIBLE
     again = replace(blank, weights=np.array([1.0, 1.0, 1.0]))
     monkeypatch.setitem(answers, 1.0, (Status.FEASIBLE, (0,), 5.0, 0.5))  # as if keeping had cost 5
     monkeypatch.setitem(answers, 2.0, (Status.OPTIMAL, (1,), 2.0, 2.0))
-    points = solve_path(again)
+    points = solve_path(again, "milo")
     assert [(point.solution.status, point.solution.bound) for point in points] == [
         (Status.FEASIBLE, 0.5),
         (Status.OPTIMAL, 5.0),

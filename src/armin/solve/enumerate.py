@@ -93,7 +93,6 @@ class ListEngine:
         while self._next < self._costs.size:
             if self._next == self._weights.size:
                 self._ask()
-                yield
             stairs = goal.stairs()
             for place in range(self._next, self._weights.size):
                 cost = float(self._costs[place])
@@ -106,6 +105,8 @@ class ListEngine:
                     if consider(self.problem, goal, choice):
                         stairs = goal.stairs()
             self._next = self._weights.size
+            if self._next < self._costs.size:
+                yield
         self.bound = float("inf")
 
     def _ask(self) -> None:
