@@ -46,6 +46,8 @@ class _Searcher:
         if self.scalar:
             rank = np.argsort(-context.score[:, 0], kind="stable")
             self.rising, self.reached = -context.score[rank, 0], np.cumsum(crowd.weight[rank])
+        # sums of whole numbers do not depend on their order
+        self.counts = self.scalar and bool(np.all(crowd.weight == np.floor(crowd.weight)))
 
     @cached_property
     def choices(self) -> float:
@@ -97,13 +99,19 @@ class _Searcher:
         """Whether no node below the budget is open."""
         return bool(self.work.counter[DEPTH] < 0 or self.work.number[BOUND] >= self.work.number[CAP])
 
-    def choice(self) -> Choice:
-        """The choice that was found."""
-        out = [0] * len(self.problem.options)
+    def found(self) -> tuple[Choice, float]:
+        """The choice that was found, and the weight that accepts it."""
+        out, gain = [0] * len(self.problem.options), 0.0
         for o in self.work.best[: int(self.work.counter[FOUND])].tolist():
             b = int(self.context.start.searchsorted(o, side="right")) - 1
             out[int(self.context.features[b])] = int(self.context.option[o])
-        return tuple(out)
+            gain += float(self.context.gain[o, 0])
+        choice = tuple(out)
+        if self.counts:
+            sure = int(self.rising.searchsorted(gain - self.context.doubt))
+            if sure == self.rising.size or self.rising[sure] > gain + self.context.doubt:  # nobody is at the cut
+                return choice, float(self.reached[sure - 1]) if sure else 0.0
+        return choice, self.problem.weight_accepted(choice)
 
 
 def _order_statistic(rising: FloatArray, reached: FloatArray, may: float, sure: float) -> tuple[float, float]:
@@ -196,16 +204,22 @@ class LinearEngine:
         while not searcher.finished and work.counter[NODES] < end:
             nodes = int(min(_NODES, end - work.counter[NODES]))
             check = dive(searcher.context, searcher.crowd, work, bans, nodes)
-            better = work.counter[FOUND] >= 0 and consider(self.problem, goal, searcher.choice())
+            better = work.counter[FOUND] >= 0 and self._offer(searcher, goal)
             if check:
                 keep_choice(searcher.context, work)
-                better = consider(self.problem, goal, searcher.choice()) or better
+                better = self._offer(searcher, goal) or better
             work.counter[FOUND] = -1
             if better:
                 bans = goal.bans()
                 work.number[CAP] = min(cap, _known(goal, require))
             if not searcher.finished:
                 yield
+
+    def _offer(self, searcher: _Searcher, goal: Goal) -> bool:
+        """Offer what was found if the problem allows it."""
+        choice, weight = searcher.found()
+        cost = self.problem.cost(choice)
+        return cost < goal.worst and self.problem.allows(choice) and goal.offer(choice, cost, weight)
 
 
 def _known(goal: Goal, require: float) -> float:
