@@ -32,6 +32,7 @@ from armin.solve.search.linear.prices import begin, least_cap
 __all__ = ["LinearEngine", "start_linear"]
 
 _NODES = 100_000  # between two looks at the clock
+_LOOKS = 10_000_000  # at a row of a candidate, between two looks at the clock
 _PROBE = 256  # nodes without a budget that may settle a problem at once
 
 
@@ -76,6 +77,11 @@ class _Searcher:
     def keep_may_do(self) -> bool:
         """Whether changing nothing may be valid here."""
         return not self.context.forced.any() and (not self.scalar or self.work.number[LEAST] <= 0.0)
+
+    @cached_property
+    def share(self) -> int:
+        """How many nodes take some hundredths of a second: with several rows, each may look at all candidates."""
+        return _NODES if self.scalar else min(_NODES, 1 + _LOOKS // self.context.score.size)
 
     @property
     def priced(self) -> bool:
@@ -202,7 +208,7 @@ class LinearEngine:
         searcher.begin(min(cap, _known(goal, require)))
         end = int(work.counter[NODES]) + most
         while not searcher.finished and work.counter[NODES] < end:
-            nodes = int(min(_NODES, end - work.counter[NODES]))
+            nodes = int(min(searcher.share, end - work.counter[NODES]))
             check = dive(searcher.context, searcher.crowd, work, bans, nodes)
             better = work.counter[FOUND] >= 0 and self._offer(searcher, goal)
             if check:
