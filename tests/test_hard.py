@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import itertools
 
 import numpy as np
 import pytest
 
+from armin.models.decide import AmongLinked
 from armin.models.kinds import Above, Among, LinearModel, ReluNetwork
 from armin.models.sums import affine, doubt_of, largest_inputs
 from armin.problem import Problem, Solution, Status
+from armin.solve import solve, solve_robust
 from armin.solve.search import search, search_best, search_path
 from differ import Discrepancy, check_one, small_steps, trials
 from hard import HARD_KINDS, HardKind, hard_problem
-from plain import Truth, accepts
+from plain import Truth, accepts, outputs_of
 
 PROBLEMS = 25
 
@@ -30,6 +34,23 @@ def test_every_engine_and_goal_is_what_plain_brute_force_finds(kind: HardKind, s
                     ask()
             except Discrepancy as found:
                 pytest.fail(f"seed {seed}, {name}: {found}")
+
+
+@pytest.mark.parametrize("kind", ["classes", "relu", "trees"])
+def test_decisions_that_round_are_asked(kind: HardKind) -> None:
+    """Within their rounding an output may be behind and win, so no bound may rule it out."""
+    left, seed = 30, 0
+    while left:
+        seed += 1
+        rng = np.random.default_rng([seed, 8])
+        problem = hard_problem(rng, kind)
+        decision = getattr(problem.model, "decision", None)
+        if not isinstance(decision, AmongLinked) or problem.n_choices < 4:
+            continue
+        left, truth = left - 1, Truth(problem)
+        for name, ask in trials(problem, truth, rng, milo=left % 10 == 0):
+            if name in ("best search", "path search", "robust search", "best milo"):
+                ask()
 
 
 def test_the_check_notices_wrong_answers() -> None:
@@ -69,6 +90,24 @@ def test_a_row_is_decided_alike_alone_and_in_any_company(kind: HardKind) -> None
         doubt = doubt_of(largest_inputs(rows), model.magnitudes)
         doubtful += int(model.decision.doubtful(model.outputs(rows), doubt).sum())
     assert doubtful > 100, "next to nothing is at a tie: the test shows little"
+
+
+def test_a_cut_at_the_exact_score_of_a_choice() -> None:
+    """Three features with three options each, seven inputs, and a choice whose score is the cut."""
+    for seed in range(80):
+        rng = np.random.default_rng([seed, 1])
+        rows = np.repeat(rng.integers(-9, 10, (1, 7)) * 0.1, 3, axis=0)
+        rows[:, 6] = rng.integers(-9, 10, 3) * 0.1
+        steps = {d: np.append(0.0, rng.integers(-9, 10, 2) * 0.1) for d in range(3)}
+        costs = {d: np.append(0.0, rng.integers(1, 9, 2) * 0.25) for d in range(3)}
+        model = LinearModel(rng.integers(-9, 10, (1, 7)) * 0.1, np.zeros(1), Above(0.0))
+        problem = Problem.from_tables(rows, steps, costs, model, required=int(rng.integers(1, 4)))
+        tied = problem.inputs((1, 2, 1))[int(rng.integers(3))].tolist()
+        problem = replace(problem, model=replace(model, decision=Above(outputs_of(model, tied)[0])))
+        truth = Truth(problem)
+        for method in ("auto", "search"):
+            check_one(truth, solve(problem, method))
+            check_one(truth, solve_robust(problem, method), truth.total)
 
 
 def test_doubt_covers_every_order_of_summation() -> None:
