@@ -8,7 +8,7 @@ export ARMIN_DATA
 # one thread per test worker: the workers share the cores
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench mutants paper paper-quick docs clean
+.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench fuzz mutants paper paper-quick docs clean
 
 demo: $(READY)
 	@$(BIN)/armin demo
@@ -68,6 +68,12 @@ ROOM ?= all
 COUNT ?= 60
 mutants: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutants --room $(ROOM) --count $(COUNT) --json out/mutants.json
+
+# every engine on every goal against plain brute force, on hard cases: make fuzz SECONDS=3600 JOBS=2
+SECONDS ?= 3600
+JOBS ?= 1
+fuzz: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.fuzz --seconds $(SECONDS) --jobs $(JOBS) --json out/fuzz.json
 
 docs: $(READY)
 	$(BIN)/python docs/build.py

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from armin.errors import ParameterError, SolverError
 from armin.models.kinds import Above, BlackBox, LinearModel
 from armin.problem import Problem, Solution, Status
-from armin.solve import METHODS, solve, solve_path, solve_robust
+from armin.solve import METHODS, solve, solve_best, solve_path, solve_robust, stop_when
 from armin.solve.enumerate import solve_by_enumeration
 from armin.solve.exact import EXACT
+from armin.solve.milo.program import Draft
 from armin.solve.path import PathPoint
 from armin.solve.robust import margins
 from armin.solve.subsample import solve_by_subsampling
@@ -226,7 +227,7 @@ def test_path_says_why_it_ended() -> None:
         (Status.OPTIMAL, 1.0),
         (Status.INFEASIBLE, 2.0),
     ]
-    late = solve_path(hill, time_limit=1e-9)
+    late = solve_path(hill, "milo", time_limit=1e-9)
     assert [(point.solution.status, point.solution.choice) for point in late] == [(Status.UNKNOWN, None)]
 
 
@@ -242,13 +243,13 @@ def test_path_does_not_prove_more_than_its_solver(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(module, "solve", unsure)
     monkeypatch.setitem(answers, 1.0, (Status.FEASIBLE, (1,), 2.0, 0.5))
-    points = solve_path(blank)
+    points = solve_path(blank, "milo")
     assert [(point.solution.cost, point.weight) for point in points] == [(2.0, 2.0), (5.0, 3.0)]
     assert points[0].solution.status is Status.FEASIBLE
     again = replace(blank, weights=np.array([1.0, 1.0, 1.0]))
     monkeypatch.setitem(answers, 1.0, (Status.FEASIBLE, (0,), 5.0, 0.5))  # as if keeping had cost 5
     monkeypatch.setitem(answers, 2.0, (Status.OPTIMAL, (1,), 2.0, 2.0))
-    points = solve_path(again)
+    points = solve_path(again, "milo")
     assert [(point.solution.status, point.solution.bound) for point in points] == [
         (Status.FEASIBLE, 0.5),
         (Status.OPTIMAL, 5.0),
@@ -259,3 +260,73 @@ def test_every_method_is_reachable() -> None:
     problem = HAND_CHECKED[0].problem
     for method in METHODS:
         assert solve(problem, method).cost == 1.5
+
+
+# --- limits ----------------------------------------------------------------------------------------------
+
+
+def many_choices() -> Problem:
+    """22,801 choices, none of which is accepted."""
+    model = LinearModel(np.ones((1, 2)), np.array([-1e3]), Above(0.0))
+    steps = {d: np.arange(151.0) for d in range(2)}
+    return Problem.from_tables(np.zeros((2, 2)), steps, steps, model, required=1)
+
+
+def test_brute_force_listens() -> None:
+    problem = many_choices()
+    said: list[Solution] = []
+
+    def once(best: Solution) -> bool:
+        said.append(best)
+        return False
+
+    found = solve(problem, "enumerate", callback=once)
+    assert (found.status, found.solver, len(said)) == (Status.UNKNOWN, "enumerate", 1)
+    assert 0 < found.nodes < problem.n_choices == 151**2
+    assert solve_path(problem, "enumerate", callback=once)[-1].solution.nodes == found.nodes
+    assert solve_best(problem, 2, "enumerate", callback=once)[-1].nodes == found.nodes
+    assert solve(problem, "enumerate").nodes == problem.n_choices
+
+
+@pytest.mark.parametrize("method", ["milo", "enumerate"])
+def test_a_stop_from_outside_is_heard(method: str) -> None:
+    problem = many_choices()
+    with stop_when(lambda: True):
+        assert solve(problem, method).status is Status.UNKNOWN
+        assert solve_robust(problem, method).status is Status.UNKNOWN
+        assert solve_path(problem, method)[-1].solution.status is Status.UNKNOWN
+        assert solve_best(problem, 2, method)[-1].status is Status.UNKNOWN
+
+
+def test_a_program_is_not_written_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[object] = []
+    monkeypatch.setattr(Draft, "add_row", lambda *row, **ends: rows.append(row))
+    for kind in ("linear", "relu", "trees"):
+        problem = random_problem(np.random.default_rng(4), kind, n=5)
+        problem = problem.excluding(problem.keep)
+        assert solve(problem, "milo", time_limit=1e-9).status is Status.UNKNOWN
+    assert not rows
+
+
+def test_one_list_answers_every_question() -> None:
+    """The whole path and several plans ask the model about each choice once."""
+    asked: list[int] = []
+
+    def above(rows: np.ndarray) -> np.ndarray:
+        asked.append(rows.shape[0])
+        return rows.sum(axis=1) >= 3
+
+    steps = {d: np.arange(4.0) for d in range(3)}
+    box = BlackBox(above, 3)
+    problem = Problem.from_tables([[0, 0, 0], [1, 0, 0], [2, 0, 0]], steps, steps, box, required=2)
+    path = solve_path(problem)
+    assert [(p.solution.cost, p.weight, p.solution.solver) for p in path] == [
+        (1.0, 1.0, "enumerate"),
+        (2.0, 2.0, "enumerate"),
+        (3.0, 3.0, "enumerate"),
+    ]
+    assert path[0].solution.nodes == problem.n_choices == 64
+    assert asked == [64 * 3, 3, 3, 3]  # once about all; once more about those that are better
+    found = solve_best(problem, 3)
+    assert [s.cost for s in found] == [2.0, 2.0, 2.0]
+    assert found[0].nodes == 64

@@ -21,7 +21,6 @@ from armin.recourse import Change, Recourse, Validity
 from armin.recourse.audit import check_action
 from armin.recourse.certificate import FAILURE, Certificate, library_versions
 from armin.recourse.world import World
-from armin.solve.enumerate import count_choices
 from armin.words import Message
 
 __all__ = ["accepted_as_is", "changes_of", "fresh_validity", "make_recourse"]
@@ -137,7 +136,7 @@ def _certificate(fitted: Fitted, answer: Recourse, stated: Stated, calibration: 
     if answer.blanks and answer.validity is not None and stated.asks_completions and weights.size > 1:
         # a weighted sample counts as an equal one of its effective size
         size = max(1, math.floor(weights.sum() ** 2 / (weights**2).sum() + 1e-9))
-        growth = min(log_growth(size, n_actions=count_choices(problem)), _linear_growth(problem, size))
+        growth = min(log_growth(size, n_actions=problem.n_choices), _linear_growth(problem, size))
         error = estimation_error(size, failure=FAILURE, log_growth=growth)
     return Certificate(
         answer.status, answer.bound, answer.gap, answer.confidence, answer.validity, answer.fresh, error, calibration,

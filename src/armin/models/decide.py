@@ -153,6 +153,11 @@ class AmongLinked(Among):
     verdict: Judge
     near: float
 
+    @property
+    def blur(self) -> float:
+        """By how much an output may be behind another one and win all the same."""
+        return self.near
+
     def accepts(self, outputs: FloatArray) -> BoolArray:
         """Which rows of ``outputs`` (n, n_outputs) are accepted."""
         accepted = Among.accepts(self, outputs)
@@ -161,6 +166,11 @@ class AmongLinked(Among):
         if close.any():
             accepted[close] = self.verdict(outputs[close])
         return accepted
+
+    def doubtful(self, outputs: FloatArray, doubt: float) -> BoolArray:
+        """Which rows might be decided otherwise if outputs were off by ``doubt``."""
+        largest = np.partition(outputs, -2, axis=1)[:, -2:]
+        return np.asarray(~(largest[:, 1] - largest[:, 0] > self.near + 2.0 * doubt))
 
 
 def find_target(estimator: Any, desired: Any, threshold: float | None = None) -> Target:

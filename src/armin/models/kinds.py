@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.models.sums import affine, doubt_of, largest_inputs
 
 __all__ = [
     "Above",
@@ -72,9 +74,18 @@ class Above:
     def n_outputs(self) -> int:
         return 1
 
+    @property
+    def blur(self) -> float:
+        """By how much an output may miss its cut and be accepted all the same."""
+        return 0.0
+
     def accepts(self, outputs: FloatArray) -> BoolArray:
         """Which rows of ``outputs`` (n, 1) are accepted."""
         return np.asarray(outputs[:, 0] >= self.cut)
+
+    def doubtful(self, outputs: FloatArray, doubt: float) -> BoolArray:
+        """Which rows might be decided otherwise if outputs were off by ``doubt``."""
+        return np.asarray(~(np.abs(outputs[:, 0] - self.cut) > doubt))  # what is not a number is in doubt
 
     def ways(self) -> tuple[Margins, ...]:
         """The alternatives, any of which suffices, in real arithmetic."""
@@ -94,9 +105,22 @@ class Among:
     accepted: tuple[int, ...]
     n_outputs: int
 
+    @property
+    def blur(self) -> float:
+        """By how much an output may be behind another one and win all the same."""
+        return 0.0
+
     def accepts(self, outputs: FloatArray) -> BoolArray:
         """Which rows of ``outputs`` (n, n_outputs) are accepted."""
         return np.isin(np.argmax(outputs, axis=1), self.accepted)
+
+    def doubtful(self, outputs: FloatArray, doubt: float) -> BoolArray:
+        """Which rows might be decided otherwise if outputs were off by ``doubt``."""
+        wanted = np.isin(np.arange(self.n_outputs), self.accepted)
+        if wanted.all() or not wanted.any():
+            return np.zeros(outputs.shape[0], dtype=bool)
+        ahead = outputs[:, wanted].max(axis=1) - outputs[:, ~wanted].max(axis=1)
+        return np.asarray(~(np.abs(ahead) > 2.0 * doubt))
 
     def ways(self) -> tuple[Margins, ...]:
         """For each accepted output: it beats every output that is not accepted."""
@@ -119,6 +143,8 @@ Decision = Above | Among
 class LinearModel:
     """``outputs = inputs @ weights.T + intercept``.
 
+    Who is accepted is decided in one order of summation, whatever the number of rows: see :mod:`armin.models.sums`.
+
     Attributes
     ----------
     weights : array of shape (C, P)
@@ -135,17 +161,28 @@ class LinearModel:
         return int(self.weights.shape[1])
 
     def outputs(self, inputs: FloatArray) -> FloatArray:
-        """Outputs (n, C) for model inputs (n, P)."""
+        """Outputs (n, C) for model inputs (n, P), but for rounding."""
         return np.asarray(inputs @ self.weights.T + self.intercept)
 
     def accepts(self, inputs: FloatArray) -> BoolArray:
         """Which rows of ``inputs`` (n, P) get the desired decision."""
-        return self.decision.accepts(self.outputs(inputs))
+        return _decide(self, inputs)
+
+    def in_order(self, inputs: FloatArray) -> FloatArray:
+        """Outputs (n, C), each sum in the order of the inputs."""
+        return affine(inputs, self.weights.T, self.intercept)
+
+    @cached_property
+    def magnitudes(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        """The magnitudes of weights and intercept, as one layer."""
+        return ((np.abs(self.weights).T, np.abs(self.intercept)),)
 
 
 @dataclass(frozen=True, eq=False)
 class ReluNetwork:
     """Fully connected layers with ``max(0, .)`` between them, the last one linear.
+
+    Who is accepted is decided in one order of summation, whatever the number of rows: see :mod:`armin.models.sums`.
 
     Attributes
     ----------
@@ -167,7 +204,7 @@ class ReluNetwork:
         return int(self.weights[0].shape[0])
 
     def outputs(self, inputs: FloatArray) -> FloatArray:
-        """Outputs (n, C) for model inputs (n, P)."""
+        """Outputs (n, C) for model inputs (n, P), but for rounding."""
         hidden = inputs
         last = len(self.weights) - 1
         for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
@@ -178,7 +215,19 @@ class ReluNetwork:
 
     def accepts(self, inputs: FloatArray) -> BoolArray:
         """Which rows of ``inputs`` (n, P) get the desired decision."""
-        return self.decision.accepts(self.outputs(inputs))
+        return _decide(self, inputs)
+
+    def in_order(self, inputs: FloatArray) -> FloatArray:
+        """Outputs (n, C), each sum in the order of its inputs."""
+        hidden = affine(inputs, self.weights[0], self.biases[0])
+        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            hidden = affine(np.maximum(hidden, 0.0), weight, bias)
+        return hidden
+
+    @cached_property
+    def magnitudes(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        """The magnitudes of each layer's weights and biases."""
+        return tuple((np.abs(w), np.abs(b)) for w, b in zip(self.weights, self.biases, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,6 +350,17 @@ class BlackBox:
 
 
 Model = LinearModel | ReluNetwork | TreeEnsemble | BlackBox
+
+
+def _decide(model: LinearModel | ReluNetwork, inputs: FloatArray) -> BoolArray:
+    """Decide by quick sums where their order cannot matter, and in order where it might."""
+    with np.errstate(all="ignore"):
+        outputs = model.outputs(inputs)
+        accepted = model.decision.accepts(outputs)
+        close = model.decision.doubtful(outputs, doubt_of(largest_inputs(inputs), model.magnitudes))
+    if close.any():
+        accepted[close] = model.decision.accepts(model.in_order(inputs[close]))
+    return accepted
 
 
 def _chunks(inputs: FloatArray, rows: int) -> list[FloatArray]:

@@ -196,6 +196,16 @@ class Problem:
         return len(self.options) if self.max_changes is None else min(self.max_changes, len(self.options))
 
     @property
+    def n_choices(self) -> int:
+        """The number of choices with at most ``max_changes`` changes, before rules."""
+        # elementary symmetric sums of (J_d - 1), built one feature at a time
+        sums = [1] + [0] * self.limit
+        for option in self.options:
+            for k in range(self.limit, 0, -1):
+                sums[k] += sums[k - 1] * (option.size - 1)
+        return sum(sums)
+
+    @property
     def keep(self) -> Choice:
         """The choice that changes nothing."""
         return (0,) * len(self.options)
@@ -217,11 +227,13 @@ class Problem:
         return float(self.weights[self.accepted(choice)].sum())
 
     def cost(self, choice: Choice) -> float:
-        """The cost of ``choice``."""
-        parts = [float(option.costs[j]) for option, j in zip(self.options, choice, strict=True) if j]
-        if not parts:
-            return 0.0
-        return max(parts) if self.aggregate == "max" else float(sum(parts))
+        """The cost of ``choice``: the largest, or the sum in the order of the features."""
+        total = 0.0
+        for option, j in zip(self.options, choice, strict=True):
+            if j:
+                part = float(option.costs[j])
+                total = max(total, part) if self.aggregate == "max" else total + part
+        return total
 
     def allows(self, choice: Choice) -> bool:
         """Whether ``choice`` respects the limit, the rules and all that is forbidden."""

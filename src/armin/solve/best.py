@@ -58,6 +58,10 @@ def solve_best(
         from armin.solve.search import search_best
 
         return search_best(problem, count, time_limit, watched(callback), differ)
+    if method in ("auto", "enumerate"):
+        from armin.solve.enumerate import best_by_enumeration
+
+        return best_by_enumeration(problem, count, time_limit, watched(callback), differ)
 
     def ask(rest: Problem, left: float | None) -> Solution:
         return solve(rest, method, solver=solver, time_limit=left, callback=callback)

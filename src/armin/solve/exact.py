@@ -31,15 +31,13 @@ def _auto(problem: Problem, solver: str, time_limit: float | None, callback: Cal
 
 def listing_is_quick(problem: Problem) -> bool:
     """Whether brute force takes a few milliseconds, so that nothing needs to be compiled."""
-    from armin.solve.enumerate import count_choices
-
     model = problem.model
     size = 1
     if isinstance(model, TreeEnsemble):
         size = model.n_trees
     elif isinstance(model, ReluNetwork):
         size = sum(bias.size for bias in model.biases)
-    return count_choices(problem) * problem.n_candidates * size <= FEW_STEPS
+    return problem.n_choices * problem.n_candidates * size <= FEW_STEPS
 
 
 def _search(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
@@ -51,13 +49,13 @@ def _search(problem: Problem, solver: str, time_limit: float | None, callback: C
 def _enumerate(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
     from armin.solve.enumerate import solve_by_enumeration
 
-    return solve_by_enumeration(problem, time_limit)
+    return solve_by_enumeration(problem, time_limit, callback)
 
 
 def _milo(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
     from armin.solve.milo import solve_by_milo
 
-    return solve_by_milo(problem, solver, time_limit)
+    return solve_by_milo(problem, solver, time_limit, callback=callback)
 
 
 EXACT: dict[str, Method] = {"auto": _auto, "search": _search, "enumerate": _enumerate, "milo": _milo}

@@ -56,6 +56,10 @@ def solve_path(
         from armin.solve.search import search_path
 
         return search_path(problem, time_limit, watched(callback), least)
+    if method in ("auto", "enumerate"):
+        from armin.solve.enumerate import path_by_enumeration
+
+        return path_by_enumeration(problem, time_limit, watched(callback), least)
     start = clock()
     step = problem.smallest_step
     required = float(problem.weights.min()) if least is None else least

@@ -28,10 +28,11 @@ from armin.errors import ParameterError, SolverError
 from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, TreeEnsemble
 from armin.problem import Problem, Solution, Status
 from armin.solve.milo.linear import write_linear
-from armin.solve.milo.program import SOLVER_TOLERANCE, Answer, Program
+from armin.solve.milo.program import SOLVER_TOLERANCE, Answer, Late, Program
 from armin.solve.milo.reduce import merge_candidates, merge_options
 from armin.solve.milo.relu import write_relu
 from armin.solve.milo.trees import write_trees
+from armin.solve.stopping import Callback
 
 __all__ = ["FORMULATIONS", "SOLVERS", "solve_by_milo", "write_program"]
 
@@ -42,8 +43,8 @@ SOLVERS = ("highs", "gurobi", "scip")
 """The leaves, by name."""
 
 
-def write_program(problem: Problem, formulation: str = "tight") -> Program:
-    """Write ``problem`` as a mixed-integer linear program.
+def write_program(problem: Problem, formulation: str = "tight", until: float = float("inf")) -> Program:
+    """Write ``problem`` as a mixed-integer linear program; gives up where the clock passes ``until``.
 
     >>> import numpy as np
     >>> from armin.models.kinds import Above
@@ -56,11 +57,11 @@ def write_program(problem: Problem, formulation: str = "tight") -> Program:
         raise ParameterError(f"The 'formulation' must be one of {FORMULATIONS}. Got {formulation!r} instead.")
     match problem.model:
         case LinearModel():
-            return write_linear(problem, problem.model, formulation)
+            return write_linear(problem, problem.model, formulation, until)
         case ReluNetwork():
-            return write_relu(problem, problem.model, formulation)
+            return write_relu(problem, problem.model, formulation, until)
         case TreeEnsemble():
-            return write_trees(problem, problem.model, formulation)
+            return write_trees(problem, problem.model, formulation, until)
         case BlackBox():
             raise SolverError(
                 "Method 'milo' needs a linear model, a ReLU network or a tree ensemble. Got a BlackBox. "
@@ -69,7 +70,11 @@ def write_program(problem: Problem, formulation: str = "tight") -> Program:
 
 
 def solve_by_milo(
-    problem: Problem, solver: str = "highs", time_limit: float | None = None, formulation: str = "tight"
+    problem: Problem,
+    solver: str = "highs",
+    time_limit: float | None = None,
+    formulation: str = "tight",
+    callback: Callback | None = None,
 ) -> Solution:
     """Solve ``problem`` with a mixed-integer linear solver.
 
@@ -79,6 +84,7 @@ def solve_by_milo(
     solver : ``"highs"``, ``"gurobi"`` or ``"scip"``
     time_limit : seconds for all of it, or None
     formulation : ``"tight"`` or ``"paper"``
+    callback : asked between two programs; returning False ends it. A solver at work does not look at it.
     """
     start = time.perf_counter()
     run = _leaf(solver)
@@ -89,13 +95,19 @@ def solve_by_milo(
         return Solution(Status.OPTIMAL, problem.keep, 0.0, 0.0, time.perf_counter() - start, name)
     if not problem.options:
         return Solution(Status.INFEASIBLE, None, None, float("inf"), time.perf_counter() - start, name)
-    smaller, kept = _reduce(problem) if formulation == "tight" else (problem, None)
-    program = write_program(smaller, formulation)
+    until = float("inf") if time_limit is None else start + time_limit
+    smaller, kept = _reduce(problem, until) if formulation == "tight" else (problem, None)
     bound, nodes = 0.0, 0
+    try:
+        program = write_program(smaller, formulation, until)
+    except Late:
+        return Solution(Status.UNKNOWN, None, None, bound, time.perf_counter() - start, name)
     while True:
         spent = time.perf_counter() - start
-        if time_limit is not None and spent >= time_limit:
-            return Solution(Status.UNKNOWN, None, None, bound, spent, name, nodes)
+        known = Solution(Status.UNKNOWN, None, None, bound, spent, name, nodes)
+        late = time_limit is not None and spent >= time_limit
+        if late or (callback is not None and callback(known) is False):
+            return known
         answer = run(program, None if time_limit is None else time_limit - spent)
         nodes += answer.nodes
         bound = max(bound, _safe(answer) * program.unit)
@@ -111,10 +123,10 @@ def solve_by_milo(
         program = program.without(picked)
 
 
-def _reduce(problem: Problem) -> tuple[Problem, tuple[IntArray, ...] | None]:
+def _reduce(problem: Problem, until: float) -> tuple[Problem, tuple[IntArray, ...] | None]:
     merged = merge_candidates(problem)
     if isinstance(merged.model, TreeEnsemble):
-        return merge_options(merged, merged.model)
+        return merge_options(merged, merged.model, until)
     return merged, None
 
 

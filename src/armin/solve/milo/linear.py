@@ -18,7 +18,7 @@ from armin.solve.milo.tables import SAME, Tables, add_common, expression, tabula
 __all__ = ["write_linear"]
 
 
-def write_linear(problem: Problem, model: LinearModel, formulation: str = "tight") -> Program:
+def write_linear(problem: Problem, model: LinearModel, formulation: str = "tight", until: float = np.inf) -> Program:
     """Write the program of a linear model.
 
     ``"paper"`` has one row with its own big-M for each candidate. ``"tight"`` differs where the decision
@@ -30,7 +30,7 @@ def write_linear(problem: Problem, model: LinearModel, formulation: str = "tight
     tables = tabulate(
         problem, (coefficients @ model.weights).T, coefficients @ model.intercept, np.ascontiguousarray(sizes.T)
     )
-    draft = Draft()
+    draft = Draft(until)
     picks = add_choice(draft, problem)
     u = add_common(draft, tables, picks)
     if formulation == "tight" and len(ways) == 1 and cuts.size == 1:

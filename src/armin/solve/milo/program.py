@@ -8,6 +8,7 @@ satisfy only the program (within the solver's tolerance) are found out by asking
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +19,7 @@ from scipy.sparse import csr_array, vstack
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.problem import Choice, Status
 
-__all__ = ["SMALLEST", "SOLVER_TOLERANCE", "UNEVEN", "Answer", "Draft", "Program"]
+__all__ = ["SMALLEST", "SOLVER_TOLERANCE", "UNEVEN", "Answer", "Draft", "Late", "Program"]
 
 SOLVER_TOLERANCE = 1e-7
 """How far a solver may leave a row (whose largest coefficient is 1) or an integer unsatisfied. At 1e-9 HiGHS lost a
@@ -99,10 +100,15 @@ class Program:
         )
 
 
+class Late(Exception):  # noqa: N818 - it is no error to run out of time
+    """Time was up before a program was written."""
+
+
 @dataclass(eq=False)
 class Draft:
-    """Variables and rows while a program is being written."""
+    """Variables and rows while a program is being written; raises :class:`Late` where the clock passes ``until``."""
 
+    until: float = np.inf
     _lower: list[FloatArray] = field(default_factory=list)
     _upper: list[FloatArray] = field(default_factory=list)
     _integer: list[BoolArray] = field(default_factory=list)
@@ -115,11 +121,17 @@ class Draft:
         self, count: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0, *, integer: bool = False
     ) -> IntArray:
         """New variables and their positions."""
+        self.look_up()
         self._lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (count,)))
         self._upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (count,)))
         self._integer.append(np.full(count, integer))
         self._count += count
         return np.arange(self._count - count, self._count)
+
+    def look_up(self) -> None:
+        """Look at the clock."""
+        if time.perf_counter() > self.until:
+            raise Late
 
     def add_cost(self, index: IntArray, value: ArrayLike) -> None:
         """Add ``value`` to the objective's coefficients at ``index``."""

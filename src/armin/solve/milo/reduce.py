@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +27,8 @@ def merge_candidates(problem: Problem) -> Problem:
     [2.0, 1.0]
     """
     n = problem.n_candidates
-    parts = [problem.candidates] + [o.outcomes.reshape(n, -1) for o in problem.options if not o.same_for_all]
+    own = [o for o in problem.options if not o.same_for_all]
+    parts = [problem.candidates] + [o.outcomes.reshape(n, o.size * o.columns.size) for o in own]
     table = np.ascontiguousarray(np.concatenate(parts, axis=1) + 0.0)  # + 0.0: -0.0 and 0.0 are one value
     rows: dict[bytes, int] = {}
     group = np.array([rows.setdefault(row.tobytes(), len(rows)) for row in table])
@@ -39,17 +41,17 @@ def merge_candidates(problem: Problem) -> Problem:
     return replace(merged, weights=weights, required=problem.required)
 
 
-def merge_options(problem: Problem, model: TreeEnsemble) -> tuple[Problem, tuple[IntArray, ...]]:
+def merge_options(problem: Problem, model: TreeEnsemble, until: float = np.inf) -> tuple[Problem, tuple[IntArray, ...]]:
     """Drop every option that no split of ``model`` can tell from a cheaper one.
 
     Returns the smaller problem and, for each feature, the options that were kept. Features in rules
-    keep all their options, and so do all features when choices or sets of features are forbidden.
+    keep all their options, and so do all features when choices or sets of features are forbidden. Once the clock
+    passes ``until``, the rest stay as they are.
     """
     ruled = {d for rule in problem.rules for d in (rule.first, rule.second)}
+    all_stay = bool(problem.forbidden or problem.forbidden_sets)
     kept = tuple(
-        np.arange(option.size)
-        if problem.forbidden or problem.forbidden_sets or d in ruled
-        else _cheapest(option, model)
+        np.arange(option.size) if all_stay or d in ruled or time.perf_counter() > until else _cheapest(option, model)
         for d, option in enumerate(problem.options)
     )
     options = tuple(

@@ -102,7 +102,8 @@ def stack_ways(decision: Decision) -> tuple[FloatArray, FloatArray, list[slice]]
     """All margins of all ways: coefficients (M, C), cuts (M,), and the rows of each way."""
     ways = decision.ways()
     coefficients = np.concatenate([np.zeros((0, decision.n_outputs))] + [way.coefficients for way in ways])
-    cuts = np.concatenate([np.zeros(0)] + [way.cuts for way in ways])
+    # lower where outputs that miss their cut may be accepted all the same: the program is a relaxation
+    cuts = np.concatenate([np.zeros(0)] + [way.cuts for way in ways]) - decision.blur
     ends = np.cumsum([way.cuts.size for way in ways])
     return coefficients, cuts, [slice(int(e) - way.cuts.size, int(e)) for e, way in zip(ends, ways, strict=True)]
 

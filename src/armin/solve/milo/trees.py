@@ -47,7 +47,7 @@ class _Leaves:
     branches: list[tuple[list[int], int, BoolArray]]
 
 
-def write_trees(problem: Problem, model: TreeEnsemble, formulation: str = "tight") -> Program:
+def write_trees(problem: Problem, model: TreeEnsemble, formulation: str = "tight", until: float = np.inf) -> Program:
     """Write the program of a tree ensemble.
 
     ``"paper"`` gives each candidate its own copy of each tree, and one row for each leaf,
@@ -56,9 +56,12 @@ def write_trees(problem: Problem, model: TreeEnsemble, formulation: str = "tight
     There the leaves follow from the options; they are declared integer all the same, see
     :data:`~armin.solve.milo.program.UNEVEN`.
     """
-    draft = Draft()
+    draft = Draft(until)
     picks = add_choice(draft, problem)
-    splits = [_splits(problem, model, int(root)) for root in model.roots]
+    splits = []
+    for root in model.roots:
+        draft.look_up()
+        splits.append(_splits(problem, model, int(root)))
     if formulation == "paper":
         variants = np.repeat(np.arange(problem.n_candidates)[:, None], model.n_trees, axis=1)
     else:
@@ -77,6 +80,7 @@ def write_trees(problem: Problem, model: TreeEnsemble, formulation: str = "tight
         trees = []
         for t, variant in enumerate(variants[n].tolist()):
             if (t, variant) not in copies:
+                draft.look_up()
                 leaves = _walk(model, splits[t], int(model.roots[t]), n, problem.limit)
                 copies[t, variant] = _add_tree(draft, leaves, picks, formulation), leaves.nodes
             trees.append(copies[t, variant])
@@ -116,7 +120,7 @@ def _sizes(model: TreeEnsemble) -> tuple[FloatArray, float]:
 def _sum_cuts(model: TreeEnsemble, cuts: FloatArray, step: float) -> FloatArray:
     """The cuts of the undivided sums."""
     if isinstance(model.decision, Among):  # the order of two sums is that of their quotients
-        return cuts
+        return cuts if model.decision.blur == 0 else cuts * model.divisor
     if step == 0 or not np.isfinite(cuts).all():
         return cuts * model.divisor
     # the least multiple of the grain whose quotient, rounded as the model rounds it, reaches the cut

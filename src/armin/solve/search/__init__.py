@@ -13,7 +13,7 @@ from armin.models.kinds import LinearModel, ReluNetwork, TreeEnsemble
 from armin.problem import PathPoint, Problem, Solution
 from armin.solve.repeat import Differ, check_several, repeat
 from armin.solve.search.drive import Engine, drive
-from armin.solve.search.goals import Cheapest, Frontier, Several
+from armin.solve.search.goals import FEW_CHOICES, Cheapest, Frontier, Several
 from armin.solve.stopping import Callback, uncounted
 
 __all__ = ["search", "search_best", "search_path"]
@@ -111,8 +111,8 @@ def search_best(
     check_several(count, differ)
     if differ == "choices":
         return repeat(problem, count, differ, lambda p, left: search(p, left, callback), time_limit)
-    # asking a linear model about one more choice takes longer than finding the next one
-    cores, quick = differ == "cores", isinstance(problem.model, LinearModel)
+    # asking a linear model about one more choice takes longer than finding the next one, where there are many
+    cores, quick = differ == "cores", isinstance(problem.model, LinearModel) and problem.n_choices > FEW_CHOICES
     goal = Several(problem, count, cores, one_by_one=cores or quick)
     return drive(problem, goal, _engine, time_limit, callback).plans(goal)
 

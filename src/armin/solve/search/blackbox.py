@@ -5,6 +5,7 @@ The first choice that satisfies the problem is the cheapest one, whatever the mo
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import islice
@@ -20,6 +21,12 @@ __all__ = ["BlackBoxEngine", "choices_by_cost"]
 ROWS_AT_ONCE = 200_000
 """Model inputs that are asked about in one call, at most."""
 
+SOON = 0.05
+"""Seconds after which the search should look up again."""
+
+ROUNDING = 1e-12
+"""Share by which sums of the same costs in another order may differ, at most."""
+
 
 def choices_by_cost(problem: Problem) -> Iterator[tuple[float, Choice]]:
     """All allowed choices, the cheapest first, made as they are asked for.
@@ -27,7 +34,7 @@ def choices_by_cost(problem: Problem) -> Iterator[tuple[float, Choice]]:
     A choice is a row of changes, its features in ascending order of their cheapest change. From each choice come
     others that cost at least as much: the last change becomes the feature's next dearer option; a last change that
     is its feature's cheapest moves on to the next feature; the next feature changes too. Every choice comes exactly
-    once. Sums that differ by rounding alone may come in either order.
+    once, with the cost that the problem gives it. Sums that differ by rounding alone may come in either order.
 
     Examples
     --------
@@ -58,13 +65,13 @@ def choices_by_cost(problem: Problem) -> Iterator[tuple[float, Choice]]:
     if features and problem.limit:
         add(((0, 0),))
     while queue:
-        cost, _, picks = heappop(queue)
+        _, _, picks = heappop(queue)
         choice = [0] * len(problem.options)
         for i, k in picks:
             choice[features[i]] = int(steps[features[i]][k])
         found = tuple(choice)
         if problem.allows(found):
-            yield cost, found
+            yield problem.cost(found), found
         *others, (i, k) = picks
         if k + 1 < steps[features[i]].size:
             add((*others, (i, k + 1)))
@@ -93,28 +100,38 @@ class BlackBoxEngine:
         """Offer what the model accepts, the cheapest first, until the rest is too dear."""
         stairs = goal.stairs()
         while True:
-            self._batch = self._batch or self._ask()
-            if not self._batch:
-                self.bound = float("inf")
-                return
-            for place, (cost, choice, weight) in enumerate(self._batch):
-                if cost >= goal.worst:
-                    self._batch = self._batch[place:]
-                    return
-                self.bound = cost
+            for cost, choice, weight in self._batch:
+                if cost >= goal.worst * (1.0 + ROUNDING):
+                    break
+                self.bound = max(self.bound, cost * (1.0 - ROUNDING))
                 if wanted(stairs, cost, weight) and consider(self.problem, goal, choice):
                     stairs = goal.stairs()
-            self._batch = []
-            yield
+            else:
+                new = self._ask()
+                # those that cost as much as the last one but for rounding may still be wanted later
+                last = self.bound * (1.0 - ROUNDING)
+                self._batch = [*(asked for asked in self._batch if asked[0] >= last), *new]
+                if not new:
+                    self.bound = float("inf")
+                    return
+                yield
+                continue
+            self.bound = max(self.bound, goal.worst * (1.0 - ROUNDING))
+            return
 
     def _ask(self) -> list[tuple[float, Choice, float]]:
-        """Ask about the next choices."""
+        """Ask about the next choices: twice as many as before, as long as the model answers soon."""
+        start = time.perf_counter()
         batch = list(islice(self._choices, self._size))
-        self._size = min(2 * self._size, max(1, ROWS_AT_ONCE // self.problem.n_candidates))
         self.nodes += len(batch)
         if not batch:
             return []
         weights = _weights_accepted(self.problem, np.array([choice for _, choice in batch], dtype=np.intp))
+        seconds, most = time.perf_counter() - start, max(1, ROWS_AT_ONCE // self.problem.n_candidates)
+        if seconds < SOON:
+            self._size = min(2 * self._size, most)
+        elif seconds > 2 * SOON:
+            self._size = max(1, self._size // 2)
         return [(cost, choice, weight) for (cost, choice), weight in zip(batch, weights.tolist(), strict=True)]
 
 
@@ -127,5 +144,5 @@ def _weights_accepted(problem: Problem, batch: IntArray) -> FloatArray:
         if changed.size:
             moved = np.swapaxes(option.outcomes[:, batch[changed, f], :], 0, 1)  # (changed, 1 or N, E)
             inputs[changed[:, None, None], np.arange(n)[None, :, None], option.columns] = moved
-    accepted = problem.model.accepts(inputs.reshape(m * n, -1)).reshape(m, n)
+    accepted = problem.model.accepts(inputs.reshape(m * n, inputs.shape[2])).reshape(m, n)
     return np.asarray(accepted @ problem.weights, dtype=np.float64)

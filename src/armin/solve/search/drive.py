@@ -46,6 +46,7 @@ class Drive:
 
     Attributes
     ----------
+    name : what the solutions say about who found them
     closed : whether all that the goal wants is proved
     """
 
@@ -53,6 +54,7 @@ class Drive:
     goal: Goal
     time_limit: float | None
     callback: Callback | None
+    name: str = "search"
     engine: Engine | None = None
     closed: bool = False
     start: float = field(default_factory=clock)
@@ -100,11 +102,16 @@ class Drive:
 
     def _solution(self, status: Status, choice: Choice | None, cost: float | None, bound: float) -> Solution:
         seconds, nodes = clock() - self.start, 0 if self.engine is None else self.engine.nodes
-        return Solution(status, choice, cost, bound, seconds, "search", nodes)
+        return Solution(status, choice, cost, bound, seconds, self.name, nodes)
 
 
 def drive(
-    problem: Problem, goal: Goal, start: Start, time_limit: float | None = None, callback: Callback | None = None
+    problem: Problem,
+    goal: Goal,
+    start: Start,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+    name: str = "search",
 ) -> Drive:
     """Search until the goal is reached and proved, or until time, the callback or an interrupt ends it.
 
@@ -114,8 +121,9 @@ def drive(
     start : makes the engine
     time_limit : seconds, or None
     callback : called now and then with the best so far; returning False stops the search
+    name : what the solutions say about who found them
     """
-    state = Drive(problem, goal, time_limit, callback)
+    state = Drive(problem, goal, time_limit, callback, name)
     try:
         state.engine = start(problem, goal.apart)
         more = True

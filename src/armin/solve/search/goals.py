@@ -19,7 +19,22 @@ from armin.arrays import BoolArray, FloatArray
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
 from armin.solve.repeat import without_idle_changes
 
-__all__ = ["BETTER", "Bans", "Cheapest", "Frontier", "Goal", "Point", "Several", "Stairs", "consider", "wanted"]
+__all__ = [
+    "BETTER",
+    "FEW_CHOICES",
+    "Bans",
+    "Cheapest",
+    "Frontier",
+    "Goal",
+    "Point",
+    "Several",
+    "Stairs",
+    "consider",
+    "wanted",
+]
+
+FEW_CHOICES = 1000
+"""Up to this many choices, engines that can look at each of them once rather than ask one question after another."""
 
 BETTER = 1e-12
 """A choice is better only if it is cheaper by more than this share: below it, sums differ by their order alone."""
@@ -296,14 +311,13 @@ class Frontier:
         return self._stairs
 
     def _steps(self) -> Stairs:
-        slack = WEIGHT_TOLERANCE * self.total
-        weights, costs = [p.weight for p in self.points], [p.cost * (1.0 - BETTER) for p in self.points]
-        require = [self.required, *(min(w + self.step, self.total) for w in weights)]
-        if self.next is None:
-            require.pop()
-        else:
-            weights, costs = [*weights, self.total], [*costs, float("inf")]
-        return Stairs(np.array(require) - 2.0 * slack, np.array(costs), np.array(weights) - 0.5 * slack)
+        slack, open_ = WEIGHT_TOLERANCE * self.total, self.next is not None
+        weights = np.array([*(p.weight for p in self.points), *([self.total] if open_ else [])])
+        costs = np.array([*(p.cost for p in self.points), *([float("inf")] if open_ else [])])
+        require = np.empty(weights.size)
+        require[0] = self.required
+        np.minimum(weights[:-1] + self.step, self.total, out=require[1:])
+        return Stairs(require - 2.0 * slack, costs * (1.0 - BETTER), weights - 0.5 * slack)
 
     def bans(self) -> Bans:
         return self._bans

@@ -13,11 +13,15 @@ __all__ = ["Rows", "rows_of"]
 
 
 class Rows(NamedTuple):
-    """A candidate is accepted if all rows ``coefficients @ outputs - cut >= 0`` of some way hold."""
+    """A candidate is accepted if all rows ``coefficients @ outputs - cut >= 0`` of some way hold.
+
+    Within ``blur`` of 0, a row may hold or not: only the decision itself can tell.
+    """
 
     coefficients: FloatArray  # (rows, outputs)
     cut: FloatArray  # (rows,)
     way: IntArray  # (rows,) ascending
+    blur: float
 
 
 def rows_of(decision: Decision) -> Rows:
@@ -36,5 +40,5 @@ def rows_of(decision: Decision) -> Rows:
         cuts.append(np.array([-1.0]) if empty else margins.cuts)
         ways.append(np.full(cuts[-1].size, w, dtype=np.intp))
     if not cuts:
-        return Rows(none, np.ones(1), np.zeros(1, dtype=np.intp))
-    return Rows(np.concatenate(coefficients), np.concatenate(cuts), np.concatenate(ways))
+        return Rows(none, np.ones(1), np.zeros(1, dtype=np.intp), 0.0)
+    return Rows(np.concatenate(coefficients), np.concatenate(cuts), np.concatenate(ways), decision.blur)

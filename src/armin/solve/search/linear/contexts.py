@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ class Folded(NamedTuple):
     coefficients: FloatArray  # (rows, P)
     offset: FloatArray
     way: IntArray
+    terms: float  # how many outputs enter a row at most, counted as often as they do
+    blur: float
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,23 @@ class _Pattern:
 
 
 def fold(model: LinearModel) -> Folded:
-    """Fold a model into the rows of its decision."""
+    """Fold a model into the rows of its decision.
+
+    A way with two or three rows also gets the sum of any two of them: where both hold, it does. An option that raises
+    one row at the cost of another raises neither their sum, so that it sees what the rows on their own do not.
+    """
     rows = rows_of(model.decision)
-    return Folded(rows.coefficients @ model.weights, rows.coefficients @ model.intercept - rows.cut, rows.way)
+    picks: list[list[int]] = []
+    for w in np.unique(rows.way):
+        here = np.flatnonzero(rows.way == w).tolist()
+        picks += [*map(list, combinations(here, 2))] if len(here) <= 3 else []
+        picks += [[row] for row in here]
+    chosen = np.array([rows.coefficients[pick].sum(axis=0) for pick in picks])
+    cut = np.array([rows.cut[pick].sum() for pick in picks])
+    terms = float(np.abs(chosen).sum(axis=1).max(initial=1.0))
+    way = np.array([rows.way[pick[0]] for pick in picks], dtype=np.intp)
+    offset = chosen @ model.intercept - cut
+    return Folded(chosen @ model.weights, offset, way, terms, terms * rows.blur)
 
 
 def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Moves | None:
@@ -61,8 +77,10 @@ def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Moves | No
     size = float((np.abs(model.weights) @ largest + np.abs(model.intercept)).max()) + float(np.abs(rows.offset).max())
     if not np.isfinite(size) or not np.isfinite(largest).all():
         return None
-    # a product of P terms, in any order, is off by at most about P * eps * (sum of sizes)
-    doubt = 16 * (model.n_inputs + 4) * float(np.finfo(np.float64).eps) * size
+    # a product of P terms, in any order, is off by at most about P * eps * (sum of sizes), and a little where numbers
+    # are as small as they get; beyond that, only rows that are further than the blur from 0 can be compared
+    number = np.finfo(np.float64)
+    doubt = 16 * (model.n_inputs + 4) * rows.terms * (float(number.eps) * size + float(number.tiny)) + 2 * rows.blur
     cost = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
     return Moves(start, (low + high) / 2, (high - low).max(axis=1) <= doubt, cost, doubt)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
 from armin.arrays import FloatArray
 from armin.models.kinds import LinearModel
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
-from armin.solve.search.goals import Goal, Several, consider
+from armin.solve.search.goals import FEW_CHOICES, Frontier, Goal, Several, consider
 from armin.solve.search.linear.contexts import contexts, fold
 from armin.solve.search.linear.data import (
     BOUND,
@@ -31,6 +32,8 @@ from armin.solve.search.linear.prices import begin, least_cap
 __all__ = ["LinearEngine", "start_linear"]
 
 _NODES = 100_000  # between two looks at the clock
+_LOOKS = 10_000_000  # at a row of a candidate, between two looks at the clock
+_PROBE = 256  # nodes without a budget that may settle a problem at once
 
 
 class _Searcher:
@@ -44,6 +47,17 @@ class _Searcher:
         if self.scalar:
             rank = np.argsort(-context.score[:, 0], kind="stable")
             self.rising, self.reached = -context.score[rank, 0], np.cumsum(crowd.weight[rank])
+        # sums of whole numbers do not depend on their order
+        self.counts = self.scalar and bool(np.all(crowd.weight == np.floor(crowd.weight)))
+
+    @cached_property
+    def choices(self) -> float:
+        """How many choices this context has."""
+        # elementary symmetric sums of the blocks' sizes, without the lower ones where a block must change
+        sums = [1.0] + [0.0] * self.problem.limit
+        for size, forced in zip(np.diff(self.context.start).tolist(), self.context.forced.tolist(), strict=True):
+            sums = [(0.0 if forced else n) + size * (sums[k - 1] if k else 0.0) for k, n in enumerate(sums)]
+        return sum(sums)
 
     def demand(self, require: float, single: bool) -> None:
         """Search for choices that this weight accepts; ``single`` if the cheapest of them is all that is wanted."""
@@ -64,9 +78,19 @@ class _Searcher:
         """Whether changing nothing may be valid here."""
         return not self.context.forced.any() and (not self.scalar or self.work.number[LEAST] <= 0.0)
 
+    @cached_property
+    def share(self) -> int:
+        """How many nodes take some hundredths of a second: with several rows, each may look at all candidates."""
+        return _NODES if self.scalar else min(_NODES, 1 + _LOOKS // self.context.score.size)
+
+    @property
+    def priced(self) -> bool:
+        """Whether gain has a price, which sees at once where there is not enough of it."""
+        return self.scalar and self.problem.aggregate == "sum"
+
     def least_cap(self, low: float, high: float) -> float:
         """A budget below which nothing is valid in this context."""
-        if not self.scalar or self.problem.aggregate == "max" or self.work.number[LEAST] <= 0 or low >= high:
+        if not self.priced or self.work.number[LEAST] <= 0 or low >= high:
             return low
         return (1 - 1e-12) * float(least_cap(self.context, self.work, low, high))
 
@@ -81,13 +105,19 @@ class _Searcher:
         """Whether no node below the budget is open."""
         return bool(self.work.counter[DEPTH] < 0 or self.work.number[BOUND] >= self.work.number[CAP])
 
-    def choice(self) -> Choice:
-        """The choice that was found."""
-        out = [0] * len(self.problem.options)
+    def found(self) -> tuple[Choice, float]:
+        """The choice that was found, and the weight that accepts it."""
+        out, gain = [0] * len(self.problem.options), 0.0
         for o in self.work.best[: int(self.work.counter[FOUND])].tolist():
             b = int(self.context.start.searchsorted(o, side="right")) - 1
             out[int(self.context.features[b])] = int(self.context.option[o])
-        return tuple(out)
+            gain += float(self.context.gain[o, 0])
+        choice = tuple(out)
+        if self.counts:
+            sure = int(self.rising.searchsorted(gain - self.context.doubt))
+            if sure == self.rising.size or self.rising[sure] > gain + self.context.doubt:  # nobody is at the cut
+                return choice, float(self.reached[sure - 1]) if sure else 0.0
+        return choice, self.problem.weight_accepted(choice)
 
 
 def _order_statistic(rising: FloatArray, reached: FloatArray, may: float, sure: float) -> tuple[float, float]:
@@ -99,6 +129,8 @@ def _order_statistic(rising: FloatArray, reached: FloatArray, may: float, sure: 
 class LinearEngine:
     """All contexts of a problem, searched for one required weight after another.
 
+    Where there are few choices, one pass looks at each of them once at most, whatever the goal.
+
     Attributes
     ----------
     bound : no choice that the goal wants costs less
@@ -109,6 +141,7 @@ class LinearEngine:
         costs = np.concatenate([np.zeros(1), *(o.costs for o in problem.options)])
         self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
         self.cheapest = float(costs.min(where=costs > 0, initial=1.0))
+        self.choices = sum(s.choices for s in searchers)
 
     @property
     def nodes(self) -> int:
@@ -122,26 +155,43 @@ class LinearEngine:
             step = int(stairs.cost.searchsorted(self.bound, side="right"))
             if step == stairs.cost.size:
                 return
-            require = float(stairs.require[step])
+            require, few = float(stairs.require[step]), self.choices <= FEW_CHOICES
+            # whether the cheapest choice of this weight is all that a pass should find
+            single = goal.one_by_one if isinstance(goal, Several) else not (few and isinstance(goal, Frontier))
             for searcher in self.searchers:
-                searcher.demand(require, single=not isinstance(goal, Several) or goal.one_by_one)
+                searcher.demand(require, single)
             if not kept and any(s.keep_may_do for s in self.searchers):
                 kept = True
                 if consider(self.problem, goal, self.problem.keep):
                     continue
+            if few:
+                yield from self._sweep(goal)
+                return
             yield from self._answer(goal, require)
+
+    def _sweep(self, goal: Goal) -> Iterator[None]:
+        """Offer all that any step of the stairs could want, in one pass."""
+        for searcher in self.searchers:
+            yield from self._stage(searcher, goal, np.inf, np.inf)
+        self.bound = goal.worst
 
     def _answer(self, goal: Goal, require: float) -> Iterator[None]:
         """Let the budget grow until the cheapest choice of this weight is proved, or that there is none."""
         low = max(self.cheapest, self.bound)
-        cap = low
+        cap, before = low, self.nodes
         if self.bound == 0.0:  # else the bound is a good start
             cap = min((s.least_cap(low, self.dearest) for s in self.searchers), default=self.dearest)
         if cap > low:
             self.bound = cap
+        for searcher in self.searchers:
+            if not searcher.priced:
+                yield from self._stage(searcher, goal, require, np.inf, _PROBE)
+        left = [s for s in self.searchers if s.priced or not s.finished]
         while True:
-            cap = 1.1 * cap if cap < self.dearest else np.inf
-            for searcher in self.searchers:
+            # a budget spares nothing where what was spent on smaller ones is a good part of all there is
+            spent = 4 * (self.nodes - before) > self.choices
+            cap = 1.1 * cap if cap < self.dearest and not spent else np.inf
+            for searcher in left:
                 yield from self._stage(searcher, goal, require, cap)
             known = _known(goal, require)
             if known <= cap or cap > self.dearest:
@@ -150,16 +200,20 @@ class LinearEngine:
             self.bound = max(self.bound, cap)
             cap *= 1.2
 
-    def _stage(self, searcher: _Searcher, goal: Goal, require: float, cap: float) -> Iterator[None]:
-        """Search one context below a budget."""
+    def _stage(
+        self, searcher: _Searcher, goal: Goal, require: float, cap: float, most: float = np.inf
+    ) -> Iterator[None]:
+        """Search one context below a budget, in no more than ``most`` nodes."""
         work, bans = searcher.work, goal.bans()
         searcher.begin(min(cap, _known(goal, require)))
-        while not searcher.finished:
-            check = dive(searcher.context, searcher.crowd, work, bans, _NODES)
-            better = work.counter[FOUND] >= 0 and consider(self.problem, goal, searcher.choice())
+        end = int(work.counter[NODES]) + most
+        while not searcher.finished and work.counter[NODES] < end:
+            nodes = int(min(searcher.share, end - work.counter[NODES]))
+            check = dive(searcher.context, searcher.crowd, work, bans, nodes)
+            better = work.counter[FOUND] >= 0 and self._offer(searcher, goal)
             if check:
                 keep_choice(searcher.context, work)
-                better = consider(self.problem, goal, searcher.choice()) or better
+                better = self._offer(searcher, goal) or better
             work.counter[FOUND] = -1
             if better:
                 bans = goal.bans()
@@ -167,10 +221,16 @@ class LinearEngine:
             if not searcher.finished:
                 yield
 
+    def _offer(self, searcher: _Searcher, goal: Goal) -> bool:
+        """Offer what was found if the problem allows it."""
+        choice, weight = searcher.found()
+        cost = self.problem.cost(choice)
+        return cost < goal.worst and self.problem.allows(choice) and goal.offer(choice, cost, weight)
+
 
 def _known(goal: Goal, require: float) -> float:
     """What a choice of this weight must cost less than."""
-    stairs = goal.stairs()
+    stairs = goal.stairs()  # a requirement that is infinite stands for all of them
     return float(stairs.cost[stairs.require.searchsorted(require, side="right") - 1])
 
 

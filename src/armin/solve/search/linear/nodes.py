@@ -127,7 +127,8 @@ def dive(context: Context, crowd: Crowd, work: Work, bans: Bans, nodes: int) -> 
             continue
         o = work.sorted[context.start[b] + work.entry[depth]]
         work.entry[depth] += 1
-        count[NODES] += 1
+        if i + 1 >= count[FORCED]:  # a choice, not yet the beginning of some
+            count[NODES] += 1
         now = max(work.spent[depth], cost[o]) if is_max else work.spent[depth] + cost[o]
         lack = number[LEAST] - work.lifted[depth, 0] - gain[o, 0]
         left = count[LIMIT] - depth

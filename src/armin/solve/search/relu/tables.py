@@ -37,6 +37,9 @@ SAME = 1e-12
 SCORE_TOLERANCE = 4e-12
 """Slack on a score, relative to the sum of the magnitudes that make it: far above rounding, and above ``SAME``."""
 
+LEAST_TOLERANCE = 1e-300
+"""Slack where scores are so small that a share of them is no number."""
+
 MOST_GROUPS = 8
 """Groups of candidates that share one relaxation of a deep network."""
 
@@ -53,6 +56,7 @@ class Network:
     margin: FloatArray
     bias: FloatArray
     way: IntArray
+    blur: float
 
     def margins(self, first: FloatArray) -> FloatArray:
         """Margins (n, Q) from the first layer before its ReLU (n, H)."""
@@ -111,13 +115,14 @@ def _network(model: ReluNetwork) -> Network:
         eye = np.eye(weights[0].shape[1])
         weights = [np.hstack([weights[0], -weights[0]]), np.vstack([eye, -eye])]
         biases = [np.concatenate([biases[0], -biases[0]]), np.zeros(eye.shape[0])]
-    coefficients, cut, way = rows_of(model.decision)
+    coefficients, cut, way, blur = rows_of(model.decision)
     return Network(
         weights=tuple(np.ascontiguousarray(w, dtype=np.float64) for w in weights[:-1]),
         biases=tuple(np.ascontiguousarray(b, dtype=np.float64) for b in biases[:-1]),
         margin=coefficients @ np.asarray(weights[-1], dtype=np.float64).T,
         bias=coefficients @ np.asarray(biases[-1], dtype=np.float64) - cut,
         way=way,
+        blur=blur,
     )
 
 
@@ -126,12 +131,12 @@ def _kind(option: Options) -> str:
     out = option.outcomes
     if out.shape[0] == 1:
         return "alike"
-    near = SAME * max(1e-300, float(np.abs(out).max()))
+    near = SAME * np.abs(out).max(axis=(0, 1))  # of each column on its own: they may be of very different size
     steps = out[:, 1:] - out[:, 1:2]
-    if np.abs(steps - steps[:1]).max() > near:
+    if np.any(np.abs(steps - steps[:1]).max(axis=(0, 1)) > near):
         return "odd"
     start = out[:, 1] - out[:, 0]
-    return "alike" if np.abs(start - start[:1]).max() <= near else "jump"
+    return "alike" if np.all(np.abs(start - start[:1]).max(axis=0) <= near) else "jump"
 
 
 def _tolerance(problem: Problem, network: Network) -> float:
@@ -140,7 +145,8 @@ def _tolerance(problem: Problem, network: Network) -> float:
         size[option.columns] = np.maximum(size[option.columns], np.abs(option.outcomes).max(axis=(0, 1)))
     for weight, bias in zip(network.weights, network.biases, strict=True):
         size = 2.0 * (size @ np.abs(weight) + np.abs(bias))
-    return float(SCORE_TOLERANCE * (np.abs(network.margin) @ size + np.abs(network.bias)).max(initial=0.0))
+    most = float((np.abs(network.margin) @ size + np.abs(network.bias)).max(initial=0.0))
+    return SCORE_TOLERANCE * most + LEAST_TOLERANCE + network.blur
 
 
 def _layers(network: Network, features: int) -> Deep:
@@ -205,7 +211,7 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
         slot.append(f)
         line.append(single)
         row.append(first[feature.columns[0]] if single else np.zeros(first.shape[1]))
-        delta.append(moves[order, 0])
+        delta.append(moves[order, 0] if single else np.zeros(order.size))
         middle.append(start[-1] + int(np.searchsorted(delta[-1], 0.0)) if single else start[-1])
         move.append(moves[order] @ first[feature.columns])
         cost.append(feature.costs[1:][order])

@@ -202,7 +202,7 @@ def _cheapest(classes: IntArray, costs: FloatArray) -> IntArray:
 
 def _sides(option: Options, kept: IntArray) -> tuple[IntArray, IntArray]:
     """Options below the present value, and all others."""
-    if option.columns.size > 1:
+    if option.columns.size != 1:
         return kept[:0], kept
     with np.errstate(invalid="ignore"):
         below = option.outcomes[0, kept, 0] < option.outcomes[0, 0, 0]

@@ -49,6 +49,8 @@ class _Run:
     node: NDArray[np.int32]
     whole: bool
     """Whether weights are whole numbers, whose sum does not depend on their order."""
+    plain: bool
+    """Whether the outputs alone decide; else the model is asked."""
 
     @property
     def finished(self) -> bool:
@@ -77,7 +79,11 @@ class _Run:
             if not explore(tables, state, stairs, bans, self.node, end - self.nodes):
                 return
             choice = self.read()
-            cost, weight = self.problem.cost(choice), float(weigh(self.search.exact, tables, state))
+            cost = self.problem.cost(choice)
+            if self.plain:
+                weight = float(weigh(self.search.exact, tables, state))
+            else:
+                weight = self.problem.weight_accepted(choice)
             if not wanted(stairs, cost, weight) or not self.problem.allows(choice):
                 continue
             if not self.whole:  # added up as the problem does
@@ -130,7 +136,8 @@ def _new_run(reduced: Reduced, cap: float, nodes: int = 0) -> _Run:
     state = _new_state(reduced.problem, search)
     state.counter[NODES] = nodes
     whole = bool(np.all(reduced.problem.weights == np.floor(reduced.problem.weights)))
-    return _Run(reduced.problem, search, state, np.zeros(state.stack.shape[1], dtype=np.int32), whole)
+    plain = reduced.model.decision.blur == 0.0
+    return _Run(reduced.problem, search, state, np.zeros(state.stack.shape[1], dtype=np.int32), whole, plain)
 
 
 class TreeEngine:

@@ -43,7 +43,7 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
     problem, model = reduced.problem, reduced.model
     slots = make_slots(reduced, cap)
     leaves = find_leaves(reduced, slots, cap)
-    coefficients, cuts, way = rows_of(model.decision)
+    coefficients, cuts, way, _ = rows_of(model.decision)
     exact = model.value.astype(model.precision).astype(np.float64)
     base = model.base.astype(model.precision).astype(np.float64)
     n_rows, n_trees = cuts.size, model.n_trees
@@ -135,6 +135,8 @@ def _fixed_point(
     start = np.rint(offset * scale).astype(np.int64)
     # a sum of T terms in this precision is off by at most about T * eps * (sum of sizes)
     error = 4 * (model.n_trees + 4) * float(np.finfo(model.precision).eps) * size
+    # within the blur only the decision itself can tell
+    error = error + np.minimum(model.decision.blur * model.divisor, 4.0 * size)
     slack = np.ceil(error * scale).astype(np.int64) + model.n_trees + 4
     return start, slack, scale
 

@@ -1,0 +1,217 @@
+"""Hard cases: small problems of every kind and flavour in which rounding, ties and empty corners decide.
+
+``hard_problem(rng, kind)`` draws one; ``trials(problem, rng, milo)`` are all engines on all goals, each a name and a
+function that raises :class:`Discrepancy` where an answer differs from the plain brute force of ``plain.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from armin.arrays import BoolArray, FloatArray
+from armin.models.decide import AmongLinked
+from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork
+from armin.problem import Options, PairRule, Problem
+from plain import outputs_of
+
+from problems import random_trees
+
+HardKind = Literal["linear", "classes", "relu", "deep", "trees", "blackbox"]
+HARD_KINDS: tuple[HardKind, ...] = ("linear", "classes", "relu", "deep", "trees", "blackbox")
+"""``classes`` is a linear model with several outputs."""
+
+Numbers = Callable[[tuple[int, ...]], FloatArray]
+
+
+def _scales(rng: np.random.Generator) -> tuple[Numbers, Numbers, str]:
+    """How the numbers of a problem are drawn: those of the rows, those of the model; and a name."""
+
+    def grid(step: float) -> Numbers:
+        return lambda size: rng.integers(-4, 5, size) * step
+
+    def wide(size: tuple[int, ...]) -> FloatArray:
+        return rng.integers(-4, 5, size) * rng.choice([1e-8, 0.1, 1.0, 1e8], size)
+
+    def single(size: tuple[int, ...]) -> FloatArray:
+        return (rng.integers(-40, 41, size) * 0.1).astype(np.float32).astype(np.float64)
+
+    def tiny(size: tuple[int, ...]) -> FloatArray:
+        return rng.integers(-4, 5, size) * rng.choice([5e-324, 1e-310, 1e-160], size)
+
+    def free(size: tuple[int, ...]) -> FloatArray:
+        return rng.normal(0, 2, size)
+
+    def cancel(size: tuple[int, ...]) -> FloatArray:
+        values = rng.integers(-4, 5, size) * 0.1
+        return np.where(rng.random(size) < 0.5, values + rng.choice([-1e8, 1e8], size), values)
+
+    named: dict[str, tuple[Numbers, Numbers]] = {
+        "half": (grid(0.5), grid(0.5)),
+        "tenth": (grid(0.1), grid(0.1)),
+        "third": (grid(1 / 3), grid(0.7)),
+        "free": (free, free),
+        "wide": (grid(0.1), wide),
+        "cancel": (cancel, grid(0.1)),
+        "single": (single, single),
+        "tiny": (grid(0.1), tiny),
+    }
+    name = str(rng.choice(list(named), p=[0.2, 0.25, 0.1, 0.05, 0.1, 0.1, 0.1, 0.1]))
+    return *named[name], name
+
+
+def _decision(rng: np.random.Generator, outputs: int) -> Decision:
+    if outputs == 1:
+        cut = float(rng.choice([0.0, 0.0, 0.5, 0.1, -0.3]))
+        return Above.strictly(cut) if rng.random() < 0.3 else Above(cut)
+    size = int(rng.integers(0 if rng.random() < 0.1 else 1, outputs + 1 if rng.random() < 0.3 else outputs))
+    accepted = tuple(sorted(rng.choice(outputs, size, replace=False).tolist()))
+    if rng.random() < 0.15:
+        return AmongLinked(accepted, outputs, partial(_by_quarters, accepted), 0.25)
+    return Among(accepted, outputs)
+
+
+def _by_quarters(accepted: tuple[int, ...], outputs: FloatArray) -> BoolArray:
+    """The decision of a library that rounds before it compares: the first of equal quarters wins."""
+    return np.isin(np.argmax(np.floor(4.0 * outputs), axis=1), accepted)
+
+
+def _model(rng: np.random.Generator, kind: HardKind, width: int, numbers: Numbers, scale: str) -> Model:
+    several = kind == "classes" or (kind != "linear" and rng.random() < 0.4)
+    decision = _decision(rng, int(rng.integers(2, 5)) if several else 1)
+    if kind == "blackbox":
+        inner = _model(rng, str(rng.choice(["linear", "relu", "trees"])), width, numbers, scale)  # type: ignore[arg-type]
+        return BlackBox(inner.accepts, width)
+    if kind == "trees":
+        step = {"half": 0.5, "free": None}.get(scale, 0.1)
+        precision = "float32" if scale in ("single", "wide") else "float64"
+        trees = random_trees(
+            rng, width, decision, n_trees=int(rng.integers(1, 5)), depth=int(rng.integers(1, 4)),
+            strict=bool(rng.random() < 0.5), precision=precision, grid=step,
+        )  # fmt: skip
+        if scale in ("wide", "cancel", "tiny"):
+            value = numbers(trees.value.shape).astype(precision)
+            trees = replace(trees, value=value, base=numbers(trees.base.shape).astype(precision))
+        return trees
+    if kind in ("linear", "classes"):
+        return LinearModel(numbers((decision.n_outputs, width)), numbers((decision.n_outputs,)), decision)
+    hidden = [int(rng.integers(1, 5)) for _ in range({"relu": 1, "deep": 2}[kind])]
+    hidden = [] if rng.random() < 0.05 else hidden
+    sizes = [width, *hidden, decision.n_outputs]
+    weights, biases = tuple(map(numbers, pairwise(sizes))), tuple(numbers((b,)) for b in sizes[1:])
+    return ReluNetwork(weights, biases, decision)
+
+
+def _options(rng: np.random.Generator, d: int, columns: list[int], rows: FloatArray, numbers: Numbers) -> Options:
+    now, n = rows[:, columns], rows.shape[0]
+    size = int(rng.choice([0, 1, 1, 2, 2, 3]))
+    targets = numbers((size, len(columns)))
+    how = rng.choice(["shift", "reach", "reach", "odd", "mixed"])
+    shifted, reached = now[:, None] + targets, np.repeat(targets[None], n, axis=0)
+    after = shifted if how == "shift" else reached
+    if how == "odd":
+        after = numbers((n, size, len(columns)))
+    if how == "mixed":
+        after = np.where((rng.random(size) < 0.5)[None, :, None], shifted, reached)
+    outcomes = np.concatenate([now[:, None], after], axis=1)
+    if np.array_equal(outcomes, np.repeat(outcomes[:1], n, axis=0), equal_nan=True) and rng.random() < 0.8:
+        outcomes = outcomes[:1]
+    costs = rng.integers(0 if rng.random() < 0.2 else 1, 9, size) * float(rng.choice([0.25, 0.1]))
+    return Options(f"f{d}", np.array(columns, dtype=np.intp), outcomes, np.append(0.0, costs))
+
+
+def _weights(rng: np.random.Generator, n: int) -> FloatArray:
+    how = rng.choice(["ones", "steps", "free", "one counts"], p=[0.5, 0.2, 0.15, 0.15])
+    if how == "ones":
+        return np.ones(n)
+    if how == "steps":
+        return rng.integers(1, 5, n) * 0.75
+    weights = rng.uniform(0.1, 1.0, n) if how == "free" else np.ones(n)
+    if how == "one counts":
+        weights[0] = n + 1.0
+    return weights
+
+
+def _tied(rng: np.random.Generator, problem: Problem) -> Problem:
+    """The same problem with the cut at the exact score of one choice, or with an output raised to another one."""
+    model = problem.model
+    if isinstance(model, BlackBox):
+        return problem
+    choice = tuple(int(rng.integers(option.size)) for option in problem.options)
+    row = problem.inputs(choice)[int(rng.integers(problem.n_candidates))].tolist()
+    outputs = outputs_of(model, row)
+    if isinstance(model.decision, Above):
+        above = Above.strictly(outputs[0]) if rng.random() < 0.25 else Above(outputs[0])
+        return replace(problem, model=replace(model, decision=above)) if np.isfinite(outputs[0]) else problem
+    a, b = rng.choice(len(outputs), 2, replace=False)
+    lift = np.zeros(len(outputs))
+    lift[a] = outputs[b] - outputs[a]
+    if isinstance(model, LinearModel):
+        return replace(problem, model=replace(model, intercept=model.intercept + lift))
+    if isinstance(model, ReluNetwork):
+        return replace(problem, model=replace(model, biases=(*model.biases[:-1], model.biases[-1] + lift)))
+    return replace(problem, model=replace(model, base=(model.base + lift * model.divisor).astype(model.precision)))
+
+
+def hard_problem(rng: np.random.Generator, kind: HardKind) -> Problem:
+    """A hard problem of one kind; small enough to list by hand."""
+    rows, numbers, scale = _scales(rng)
+    n, features = int(rng.integers(1, 8)), int(rng.choice([0, 1, 2, 3, 3, 4]))
+    blocks = [[int(c)] for c in range(features)]
+    width = features + int(rng.integers(0 if features else 1, 4))
+    if features and rng.random() < 0.2:  # a feature with two columns
+        blocks[-1].append(width)
+        width += 1
+    if features > 1 and rng.random() < 0.1:  # a feature that the model never sees
+        blocks[0] = []
+    candidates = np.repeat(rows((1, width)), n, axis=0)
+    missing = rng.random(width) < 0.4
+    candidates[:, missing] = rows((n, int(missing.sum())))
+    if kind == "trees" and rng.random() < 0.3:
+        candidates[rng.random(candidates.shape) < 0.3] = np.nan
+    options = [_options(rng, d, columns, candidates, rows) for d, columns in enumerate(blocks)]
+    weights = _weights(rng, n)
+    required = float(rng.integers(1, n + 1)) if rng.random() < 0.5 else float(rng.uniform(0.05, 1.0) * weights.sum())
+    problem = Problem(
+        candidates=candidates,
+        options=tuple(options),
+        model=_model(rng, kind, width, numbers, scale),
+        required=min(required, float(weights.sum())),
+        weights=weights,
+        max_changes=[None, None, 1, 2, 3][int(rng.integers(5))],
+        aggregate="max" if rng.random() < 0.25 else "sum",
+    )
+    if rng.random() < 0.4:
+        problem = _ruled(rng, problem)
+    return _tied(rng, problem) if rng.random() < 0.6 else problem
+
+
+def _ruled(rng: np.random.Generator, problem: Problem) -> Problem:
+    """The same problem with some rules, and some choices, sets and cores that are ruled out."""
+    options, rules = problem.options, []
+    for _ in range(int(rng.integers(0, 3)) if len(options) > 1 else 0):
+        first, second = (int(d) for d in rng.choice(len(options), 2, replace=False))
+        table = rng.random((options[first].size, options[second].size)) < 0.7
+        table[0, 0] = True
+        rules.append(PairRule(first, second, table))
+    forbidden = [tuple(int(rng.integers(o.size)) for o in options) for _ in range(int(rng.integers(0, 4)))]
+    if rng.random() < 0.3:
+        forbidden.append(problem.keep)
+
+    def some(least: int) -> Iterator[frozenset[int]]:
+        for _ in range(int(rng.integers(0, 3)) if len(options) >= least else 0):
+            chosen = rng.choice(len(options), int(rng.integers(least, len(options) + 1)), replace=False)
+            yield frozenset(chosen.tolist())
+
+    return replace(
+        problem,
+        rules=tuple(rules),
+        forbidden=frozenset(forbidden),
+        forbidden_sets=frozenset(some(0)) if rng.random() < 0.4 else frozenset(),
+        forbidden_cores=frozenset(some(1)) if rng.random() < 0.3 else frozenset(),
+    )
