@@ -245,7 +245,7 @@ def _blanks(notice: Notice) -> Section:
     elif plan.validity is None:
         said.append(say("blanks.any", asked=asked))
     else:
-        own = asked == plan.share < 1.0  # nothing was asked of the draws but a point of the path
+        own = asked == plan.share and asked < 1.0  # nothing was asked of the draws but a point of the path
         said.append(say("blanks.looked" if own else "blanks.many", of=plan.validity.of, asked=asked))
     said.append(say("blanks.may_tell"))
     return Section("blanks", title, (" ".join(said),))

@@ -371,7 +371,11 @@ class Failure:
     found = False
 
     def __str__(self) -> str:
-        return f"Row {self.index!r} was not explained: {self.error}"
+        return self.text()
+
+    def text(self, language: str = "en") -> str:
+        """What failed, in a language; the error itself is English."""
+        return Message("failure.row", index=repr(self.index), error=str(self.error)).text(language)
 
 
 @dataclass(frozen=True)
