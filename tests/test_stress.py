@@ -254,7 +254,7 @@ def test_samplers_refusals():
 def test_a_stress_test_speaks_german_in_print_and_picture(kind):
     pytest.importorskip("matplotlib")
     test = explainer_of(model_of(1, 1, 0, -65)).stress({**ROW, "kind": None}, kind=kind)
-    assert len(test.curves) == (3 if kind == "tilt" else 1)
+    assert len(test.curves) == (2 if kind == "tilt" else 1)
     assert test.text() == str(test)
     assert str(test).startswith(test.sentence)
     assert [m["code"] for m in test.to_dict()["messages"]] == [m.code for m in test.messages]

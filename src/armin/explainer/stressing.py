@@ -13,7 +13,7 @@ from armin.explainer.fitted import Fitted
 from armin.explainer.world import find_world
 from armin.impute.legal import nearest_legal
 from armin.recourse import Recourse
-from armin.schema import Feature
+from armin.schema import Feature, Value
 from armin.words import Message, Name, catalogue
 
 __all__ = ["Lab", "StressCurve", "StressPoint"]
@@ -57,7 +57,7 @@ class StressCurve:
     """
 
     feature: Feature | None
-    level: object | None
+    level: Value | None
     points: tuple[StressPoint, ...]
     spread: float
     against: bool = False
@@ -124,7 +124,7 @@ class _Direction:
     """One way to be other than similar people: the score of each draw, and what is averaged for people to see."""
 
     feature: Feature | None
-    level: object | None
+    level: Value | None
     score: FloatArray
     seen: FloatArray
     spread: float = 1.0
