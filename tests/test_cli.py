@@ -142,7 +142,7 @@ def test_path(desk: Desk) -> None:
     assert result.exit_code == 0, result.output
     (found,) = lines_of(result)
     path = ARMIN(desk.classifier, desk.schema, desired=1).fit(desk.X).path({"income": None, "debt": 40, "cover": "NA"})
-    assert [(p["confidence"], p["cost"]) for p in found["points"]] == [(p.validity.share, p.cost) for p in path]  # type: ignore[union-attr]
+    assert [(p["share"], p["cost"]) for p in found["points"]] == [(p.share, p.cost) for p in path]
     assert found["asked"] == 0.75
     text = desk.call("--trust", command="path")
     assert text.exit_code == 0

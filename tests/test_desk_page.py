@@ -28,6 +28,8 @@ from armin import ARMIN, Schema
 from armin.datasets import make_loans
 from armin.problem import Status
 from armin.recourse import Change
+from armin.report.words import percent
+from armin.words.numbers import of_hundred
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
@@ -260,6 +262,10 @@ def answer_with(visit: Visit, bundle: Any, **changes: Any) -> None:
 COUNTS = {1: "one change", 2: "two changes", 3: "three changes"}
 
 
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
 def sentences(recourse: Any) -> list[str]:
     """The plan as the page writes it."""
     return [f"{text[0].upper()}{text[1:]}" for text in map(str, recourse.changes)]
@@ -366,7 +372,7 @@ def test_plan_slider_and_other_ways(
     explainer, row = loan_bundle.explainer, dict(loan_bundle.people[0]["row"])
     plan, path = explainer.explain(row), explainer.path(row)
     assert v.plan == sentences(plan)
-    share = int(100 * plan.fresh.share)
+    share = of_hundred(plan.share)
     assert 0 < share < 100
     head = f"{COUNTS[len(plan.changes)].capitalize()} would lead to “approved” in {share} of 100 plausible cases."
     expect(v.headline).to_have_text(head)
@@ -386,16 +392,15 @@ def test_plan_slider_and_other_ways(
 
     # the slider: keyboard only, one step at a time, and no question to the server for the plan
     slider = v.page.get_by_role("slider")
-    start = next(i for i, point in enumerate(path) if point.validity and point.validity.share >= path.asked)
+    start = next(i for i, point in enumerate(path) if point.changes == plan.changes)
     assert 0 < start < len(path) - 1
     expect(slider).to_have_value(str(start))
     before = list(v.calls)
     slider.focus()
     v.page.keyboard.press("End")
-    said = re.compile(rf"^100\s%: {COUNTS[len(path[-1].changes)]}, cost \d")
+    said = re.compile(rf"^{percent(path[-1].share)}: {COUNTS[len(path[-1].changes)]}, cost \d".replace(" ", r"\s"))
     expect(slider).to_have_attribute("aria-valuetext", said)
     assert v.plan == sentences(path[-1])
-    assert v.calls == before
     expect(slider).to_be_focused()
     v.settle()
     assert sorted(set(v.calls[len(before) :])) == ["alternatives"]
@@ -420,6 +425,78 @@ def test_plan_slider_and_other_ways(
     ground = v.page.evaluate("getComputedStyle(document.body).backgroundColor")
     brightness = sum(int(part) for part in re.findall(r"\d+", ground)[:3]) / 3
     assert (brightness < 60) if scheme == "dark" else (brightness > 220)
+
+
+def shown_share(v: Visit) -> str:
+    """What the card of the plan says of a hundred; its other sentences and the dots must say the same."""
+    card = v.page.locator("#plan")
+    head = re.search(r"(\S+) of 100|every case we tried", v.headline.inner_text())
+    assert head is not None
+    number = head[1] or "100"
+    expect(card.locator(".sure")).to_contain_text(re.compile(rf"\b{re.escape(number)}\s%"))
+    assert card.locator(".dots").get_attribute("aria-label") == f"{number} of 100"
+    assert abs(card.locator(".dots .yes").count() - float(number)) < 1
+    return f"{number}\u00a0%"
+
+
+def test_the_slider_and_the_card_say_the_same_share_at_every_step(
+    visit: Callable[..., Visit], loan_bundle: Any
+) -> None:
+    v = visit()
+    v.load("Alex").ask().settle()
+    path = loan_bundle.explainer.path(dict(loan_bundle.people[0]["row"]))
+    assert any(point.validity.share != point.share for point in path)  # or any share would do
+    slider = v.page.get_by_role("slider")
+    dot = v.page.locator(".dot.is-on")
+    places = []
+    slider.focus()
+    v.page.keyboard.press("Home")
+    for i, point in enumerate(path):
+        expect(slider).to_have_value(str(i))
+        value = slider.get_attribute("aria-valuetext")
+        assert value.startswith(f"{shown_share(v)}:")
+        assert plain(value).startswith(f"{percent(point.share)}:")
+        assert v.page.locator("#sure-point strong").inner_text() == value
+        assert v.plan == sentences(point)
+        places.append((point.share, float(dot.get_attribute("cx"))))
+        v.page.keyboard.press("ArrowRight")
+    # the dots of the chart lie where the shares are, on a straight scale
+    (low, left), (high, right) = places[0], places[-1]
+    for share, x in places:
+        assert x == pytest.approx(left + (share - low) / (high - low) * (right - left), abs=0.01)
+
+    # the letter has the plan that the slider stands on, and its share
+    v.page.keyboard.press("ArrowLeft")
+    v.settle()
+    v.page.locator("#plan .second-button").click()
+    letter = v.page.frame_locator("#letter-page")
+    for sentence in sentences(path[-2]):
+        expect(letter.locator("body")).to_contain_text(sentence)
+    expect(letter.locator("body")).to_contain_text(re.compile(percent(path[-2].share).replace(" ", r"\s")))
+    v.shoot("slider")
+
+
+def test_a_plan_beside_the_path_has_a_place_on_the_slider(visit: Callable[..., Visit], loan_bundle: Any) -> None:
+    from armin.desk.contract import Asked
+
+    row = dict(loan_bundle.people[0]["row"])
+    path = loan_bundle.explainer.path(row)
+    # all that two points of the path ask for: dearer than both, and as sure as the second
+    changes = {change.feature.name: change for point in (path[5], path[7]) for change in point.changes}
+    other = replace(path[7], changes=tuple(changes.values()), cost=path[7].cost * 1.01)
+    assert other.changes not in [point.changes for point in path]
+    data = service(loan_bundle).told(Asked(row=row, languages=LANGUAGES), other)
+    v = visit()
+    v.page.route("**/api/v1/recourse", lambda route: route.fulfill(json=json.loads(json.dumps(data, default=str))))
+    v.load("Alex").ask().settle()
+    slider = v.page.get_by_role("slider")
+    expect(slider).to_have_attribute("max", str(len(path)))
+    assert slider.get_attribute("aria-valuetext").startswith(f"{shown_share(v)}:")
+    assert v.plan == sentences(other)
+    slider.focus()
+    v.page.keyboard.press("End")
+    assert v.plan == sentences(path[-1])
+    v.shoot("beside")
 
 
 def test_the_chart_can_be_clicked(visit: Callable[..., Visit]) -> None:

@@ -17,6 +17,7 @@ from armin.report.plot_assess import (
     plot_assessment,
 )
 from armin.report.plot_stress import plot_stress
+from armin.words import Name
 
 
 def judged(feature: str, p_value: float | None, **more: Any) -> dict[str, Any]:
@@ -33,18 +34,19 @@ def assessed(n: int = 2) -> dict[str, Any]:
     features = [judged(f"f{i}", 0.5 + i / 100) for i in range(n)]
     overall = judged("", 0.0004, hidden=80, calibrated=True, ms_per_100=1.25)
     del overall["feature"]
-    return {"features": features, "overall": overall, "sampler": "Uniform()", "verdict": "Fine."}
+    return {"features": features, "overall": overall, "sampler": "Uniform()"}
 
 
 def test_the_dots_of_an_assessment_are_its_shares_and_the_lines_its_errors() -> None:
-    figure = plot_assessment(assessed())
+    figure = plot_assessment(assessed(), "Fine.")
     ax = figure.subfigs[0].axes[0]
-    dots = {line.get_label(): line for line in ax.lines if line.get_marker() == "o"}
+    dots = {line.get_label(): line for line in ax.lines if line.get_marker() in "osD"}
     assert list(dots) == ["50 %", "80 %", "90 %"]
     np.testing.assert_allclose(dots["80 %"].get_xdata(), [70.0] * 3)
     np.testing.assert_array_equal(dots["80 %"].get_ydata(), [2, 1, 0])  # "all" on top
     assert [text.get_text() for text in ax.get_yticklabels()] == ["all", "f0", "f1"]
-    aims = [line.get_xdata()[0] for line in ax.lines if line.get_marker() != "o"]
+    aims = [line.get_xdata()[0] for line in ax.lines if line.get_marker() not in "osD"]
+    assert len({line.get_marker() for line in dots.values()}) == 3
     assert aims == [50, 80, 90]
     ends = [[segment[:, 0].tolist() for segment in part.get_segments()] for part in ax.collections]
     np.testing.assert_allclose(ends, [[[34, 66]] * 3, [[68, 92]] * 3, [[78, 100]] * 3])
@@ -53,7 +55,7 @@ def test_the_dots_of_an_assessment_are_its_shares_and_the_lines_its_errors() -> 
 
 
 def test_a_histogram_of_ranks_marks_what_chance_does_not_explain() -> None:
-    figure = plot_assessment(assessed())
+    figure = plot_assessment(assessed(), "Fine.")
     panels = [ax for ax in figure.subfigs[1].axes if ax.get_visible()]
     assert [ax.get_title(loc="left") for ax in panels] == ["all", "f0", "f1"]
     band, *bars = panels[1].patches
@@ -63,7 +65,7 @@ def test_a_histogram_of_ranks_marks_what_chance_does_not_explain() -> None:
     np.testing.assert_allclose([bar.get_x() + bar.get_width() / 2 for bar in bars], [0.125, 0.375, 0.625, 0.875])
     bad = tuple(int(INK["bad"][i : i + 2], 16) / 255 for i in (1, 3, 5))
     assert [np.allclose(bar.get_facecolor()[:3], bad) for bar in bars] == [False, True, False, False]
-    few = plot_assessment({**assessed(), "features": [judged("f", 0.5, histogram=[1, 0, 0, 1])]})
+    few = plot_assessment({**assessed(), "features": [judged("f", 0.5, histogram=[1, 0, 0, 1])]}, "Fine.")
     assert few.subfigs[1].axes[1].patches[0].get_y() == 0.0  # no count is below zero
 
 
@@ -71,7 +73,7 @@ def test_of_many_features_the_worst_are_drawn_in_their_order() -> None:
     summary = assessed(14)
     summary["features"][13]["p_value"] = 0.001
     summary["features"][0]["p_value"] = None
-    figure = plot_assessment(summary)
+    figure = plot_assessment(summary, "Fine.")
     shown = [ax.get_title(loc="left") for ax in figure.subfigs[1].axes if ax.get_visible()]
     assert shown == ["all", *(f"f{i}" for i in range(1, 11)), "f13"]
     assert len(figure.subfigs[1].axes) == 12
@@ -89,14 +91,14 @@ def test_scores_in_few_digits(value: float | None, text: str) -> None:
 
 
 def test_the_table_of_an_assessment() -> None:
-    title, empty, head, first, _, last, _, verdict, speed = assessment_text(assessed()).splitlines()
+    title, empty, head, first, _, last, _, verdict, speed = assessment_text(assessed(), "Fine.").splitlines()
     assert (title, empty, verdict) == ("How good is the sampler Uniform()?", "", "Fine.")
     assert first.split() == ["f0", "40", "50", "±8", "70", "±6", "95", "±6", "0.5", "0.25", "-1,234"]
     assert last.split()[:2] == ["all", "80"]
     assert "<0.001" in last
     assert "1.2 ms" in speed
     assert head.startswith("feature  hidden")
-    html = assessment_html(assessed())
+    html = assessment_html(assessed(), "Fine.")
     assert html.count("<th ") == 10
     assert html.count("<td ") == 30
     assert html.count("text-align:left") == 4  # the first cell of each line
@@ -115,12 +117,12 @@ def test_the_table_of_an_assessment() -> None:
 )
 def test_the_verdict(overall: dict[str, Any], words: str) -> None:
     features = [judged("none", None), judged("a", 0.2), judged("b", 0.01), judged("c", math.nan)]
-    assert words in assessment_verdict(features, judged("", 0.1, hidden=80) | overall, 0.01)
+    assert words in str(assessment_verdict(features, judged("", 0.1, hidden=80) | overall, 0.01))
 
 
 def test_without_any_test_no_feature_is_blamed() -> None:
     found = assessment_verdict([judged("none", None)], judged("", 0.1, calibrated=False, cover_80=0.6), 0.01)
-    assert "Look first" not in found
+    assert "Look first" not in str(found)
 
 
 def test_the_lines_of_a_stress_test_are_its_reliable_points() -> None:
@@ -130,18 +132,20 @@ def test_the_lines_of_a_stress_test_are_its_reliable_points() -> None:
 
     names = [f"blank {i}" for i in range(6)]
     summary = {"curves": [curve(name, i / 100) for i, name in enumerate(names)], "asked": 0.75, "kind": "tilt"}
-    ax = plot_stress(summary)
-    lines = [line for line in ax.lines if line.get_marker() == "o"]
+    named = [Name("labels", name, name) for name in names]
+    ax = plot_stress(summary, named)
+    lines = [line for line in ax.lines if line.get_marker() != "None"]
     assert [line.get_label() for line in lines] == names
+    assert len({line.get_marker() for line in lines}) == 6  # known without colours
     np.testing.assert_array_equal(lines[0].get_xdata(), [-1.0, 0.0, 1.0])
     np.testing.assert_allclose(lines[2].get_ydata(), [0.42, 0.52, 0.62])
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 6  # none looks like another
-    (asked,) = [line for line in ax.lines if line.get_marker() != "o" and set(line.get_ydata()) == {0.75}]
+    (asked,) = [line for line in ax.lines if line.get_marker() == "None" and set(line.get_ydata()) == {0.75}]
     assert asked.get_linestyle() == ":"
     assert any(set(line.get_xdata()) == {0} for line in ax.lines)
     assert ax.get_ylim() == (0, 1.02)
     assert ax.yaxis.get_major_formatter()(0.25, None) == "25 %"
     assert "tilted" in ax.get_xlabel()
-    assert "spreads" in plot_stress(summary | {"kind": "shift"}).get_xlabel()
+    assert "spreads" in plot_stress(summary | {"kind": "shift"}, named).get_xlabel()
     assert ax.get_legend() is not None
-    assert plot_stress(summary | {"curves": []}).get_legend() is None
+    assert plot_stress(summary | {"curves": []}, []).get_legend() is None

@@ -18,7 +18,7 @@ from armin.recourse import Change, Recourse, RecoursePath, Validity
 from armin.recourse.audit import check_action
 from armin.recourse.certificate import Certificate
 from armin.recourse.world import World
-from armin.report.plot import plot_path, plot_recourse
+from armin.report.plot import plot_path
 from armin.report.text import path_text
 from armin.report.words import details, headline
 from armin.schema import Feature
@@ -295,7 +295,7 @@ def test_the_last_check_looks_at_every_candidate() -> None:
     [
         (0.3, 0.1 + 0.2, "share"),
         (0.79, 0.8, "judged"),
-        (0.8, 0.8, "share"),
+        (0.8, 0.8, "works"),  # as a point of a path states its own
         (0.9, 0.8, "share"),
         (0.9, 1.0, "every"),
         (0.5, None, "guess"),
@@ -344,16 +344,16 @@ def test_what_happens_if_blanks_stay_blank_is_told_where_the_plan_counts_on_tell
 
 
 def test_the_bars_of_a_path_are_as_long_as_the_costs() -> None:
-    points = [{"confidence": 0.5, "cost": 0.0}, {"confidence": 0.7, "cost": 1.0}, {"confidence": 1.0, "cost": 4.0}]
+    points = [{"share": 0.5, "cost": 0.0}, {"share": 0.7, "cost": 1.0}, {"share": 1.0, "cost": 4.0}]
     lines = path_text(points, [[], [], []], "optimal", width=40).splitlines()
     assert [line.count("█") for line in lines] == [0, 0, 10, 40]
     assert "·" in lines[1]
-    tiny = path_text([{"confidence": 0.5, "cost": 1e-6}, points[2]], [[], []], "optimal", width=40).splitlines()
+    tiny = path_text([{"share": 0.5, "cost": 1e-6}, points[2]], [[], []], "optimal", width=40).splitlines()
     assert [line.count("█") for line in tiny] == [0, 1, 40]
 
 
 def test_a_path_is_drawn_as_steps_up_to_what_was_asked() -> None:
-    points = [{"confidence": 0.5, "cost": 1.0}, {"confidence": 0.75, "cost": 2.0}, {"confidence": 1.0, "cost": 4.0}]
+    points = [{"share": 0.5, "cost": 1.0}, {"share": 0.75, "cost": 2.0}, {"share": 1.0, "cost": 4.0}]
     ax = plot_path(points, 0.75)
     (steps,) = [patch for patch in ax.patches if hasattr(patch, "get_data")]
     np.testing.assert_array_equal(steps.get_data().values, [1.0, 2.0, 4.0])
@@ -363,7 +363,7 @@ def test_a_path_is_drawn_as_steps_up_to_what_was_asked() -> None:
     assert not plot_path(points[:1], 0.75).collections  # never reached: a line over the whole height
     assert ax.get_ylim()[0] == 0
     assert ax.get_xlim() == (0, 1.02)
-    assert ax.get_xlabel().startswith("confidence")
+    assert ax.get_xlabel().startswith("share")
     assert ax.get_ylabel().startswith("cost")
     assert ax.xaxis.get_major_formatter()(0.25, None) == "25 %"
 
@@ -371,7 +371,7 @@ def test_a_path_is_drawn_as_steps_up_to_what_was_asked() -> None:
 def test_the_bars_of_a_plan_are_its_costs_with_the_first_on_top() -> None:
     first = answer().changes[0]
     two = answer(changes=(replace(first, cost=3.0), replace(first, cost=1.0)))
-    ax = plot_recourse(two.to_dict())
+    ax = two.plot()
     assert [bar.get_width() for bar in ax.patches] == [1.0, 3.0]
     assert [bar.get_y() + bar.get_height() / 2 for bar in ax.patches] == [0.0, 1.0]
 

@@ -208,8 +208,7 @@ OUTCOMES: dict[str, tuple[Recourse, str, str]] = {
   2. Raise your education from “school” to “degree”.
 
 Cost: 1.23 (TotalLogPercentileShift); from 1 to 1.5, depending on the blanks.
-Confidence: Works for 80 of the 100 ways to fill the blanks that were optimised over, \
-and for 78 % of 1,000 fresh ones (95 % interval 75 % to 81 %).
+Confidence: Works for 78 % of 1,000 fresh ways to fill the blanks (95 % interval 75 % to 81 %).
 Not given: the purpose, the rate.
 Proof: cheapest, proved (search, 12 ms).
 Note: A note."""),
@@ -228,8 +227,7 @@ Proof: cheapest, proved (search, 12 ms)."""),
   2. Raise your education from “school” to “degree”.
 
 Cost: 1.23 (TotalLogPercentileShift); from 1 to 1.5, depending on the blanks.
-Confidence: Works for the one way to fill the blanks that was optimised over, \
-and for 0 % of 1,000 fresh ones (95 % interval 0 % to 0.4 %).
+Confidence: Works for 0 % of 1,000 fresh ways to fill the blanks (95 % interval 0 % to 0.4 %).
 Not given: the purpose, the rate.
 Proof: cheapest, proved (search, 12 ms).
 Note: A note."""),
@@ -241,8 +239,7 @@ Note: A note."""),
   2. Raise your education from “school” to “degree”.
 
 Cost: 1.23 (TotalLogPercentileShift); from 1 to 1.5, depending on the blanks.
-Confidence: Works for 100 of the 100 ways to fill the blanks that were optimised over, \
-and for 100 % of 1,000 fresh ones (95 % interval 99.6 % to 100 %).
+Confidence: Works for 100 % of 1,000 fresh ways to fill the blanks (95 % interval 99.6 % to 100 %).
 Not given: the purpose, the rate.
 Proof: cheapest, proved (search, 12 ms)."""),
     "best so far": (make(Status.FEASIBLE, bound=0.7, seconds=60.04, cost=12_500.0, notes=()), "best_so_far", """\
@@ -252,8 +249,7 @@ Proof: cheapest, proved (search, 12 ms)."""),
   2. Raise your education from “school” to “degree”.
 
 Cost: 12,500 (TotalLogPercentileShift); from 1 to 1.5, depending on the blanks.
-Confidence: Works for 80 of the 100 ways to fill the blanks that were optimised over, \
-and for 78 % of 1,000 fresh ones (95 % interval 75 % to 81 %).
+Confidence: Works for 78 % of 1,000 fresh ways to fill the blanks (95 % interval 75 % to 81 %).
 Not given: the purpose, the rate.
 Proof: not proved cheapest; nothing costs less than 0.7 (search, 60.0 s)."""),
     "already accepted": (make(**{**NO_BLANKS, **NOTHING}), "already_accepted", """\
@@ -261,8 +257,7 @@ Nothing needs to change: the decision is already “approved”.
 Proof: cheapest, proved (search, 12 ms)."""),
     "already accepted, with blanks": (make(**NOTHING, desired=(1, 2), notes=()), "already_accepted", """\
 Nothing needs to change: for 78 % of the ways to fill the blanks the decision is already “1” or “2”.
-Confidence: Works for 80 of the 100 ways to fill the blanks that were optimised over, \
-and for 78 % of 1,000 fresh ones (95 % interval 75 % to 81 %).
+Confidence: Works for 78 % of 1,000 fresh ways to fill the blanks (95 % interval 75 % to 81 %).
 Not given: the purpose, the rate.
 Proof: cheapest, proved (search, 12 ms)."""),
     "no recourse": (make(Status.INFEASIBLE, bound=math.inf, confidence=0.975, notes=()), "no_recourse", """\
@@ -323,8 +318,8 @@ def test_an_answer_in_german() -> None:
   2. Erhöhen Sie „your education“ (derzeit „school“) auf „degree“.
 
 Kosten: 12.500 (TotalLogPercentileShift); von 1 bis 1,5, je nach den fehlenden Angaben.
-Sicherheit: Wirkt bei 80 der 100 Möglichkeiten, die Lücken zu füllen, mit denen gerechnet wurde, \
-und bei 78 % von 1.000 neuen (95 %-Intervall 75 % bis 81 %).
+Sicherheit: Wirkt bei 78 % von 1.000 neu gezogenen Möglichkeiten, die Lücken zu füllen \
+(95 %-Intervall 75 % bis 81 %).
 Nicht angegeben: the purpose, the rate.
 Beweis: günstigster Weg, bewiesen (search, 12 ms).
 Hinweis: Nur 1.200 von 5.000 plausiblen Möglichkeiten passen zu dem, was bekannt ist (Ablehnung, Regeln): \
@@ -459,7 +454,13 @@ def test_promises_and_figures_by_hand() -> None:
 
 def path(*points: tuple[float, float], end: Status = Status.OPTIMAL) -> RecoursePath:
     steps = tuple(
-        make(cost=cost, validity=Validity(share * 100, 100), confidence=share, changes=(CHANGES[0][0],) if cost else ())
+        make(
+            cost=cost,
+            validity=Validity(share * 100, 100),
+            fresh=None,
+            confidence=share,
+            changes=(CHANGES[0][0],) if cost else (),
+        )
         for share, cost in points
     )
     return RecoursePath(steps, 0.75, end)
@@ -468,14 +469,14 @@ def path(*points: tuple[float, float], end: Status = Status.OPTIMAL) -> Recourse
 def test_a_path_reads_clearly() -> None:
     steps = path((0.4, 0.0), (0.8, 1.0), (1.0, 4.0))
     assert str(steps).splitlines() == [
-        "confidence  cost",
-        "      40 %  0       · nothing to change",
-        "      80 %  1       ██████████ your income → $34,500",
-        "     100 %  4       ████████████████████████████████████████ your income → $34,500",
+        "works for  cost",
+        "     40 %  0       · nothing to change",
+        "     80 %  1       ██████████ your income → $34,500",
+        "    100 %  4       ████████████████████████████████████████ your income → $34,500",
     ]
     assert [steps.at(c) for c in (0.1, 0.4, 0.41, 0.8, 0.9)] == [steps[0], steps[0], steps[1], steps[1], steps[2]]
     assert path((0.8, 1.0)).at(0.9) is None
-    assert steps.to_frame().columns.tolist() == ["confidence", "cost", "changes"]
+    assert steps.to_frame().columns.tolist() == ["share", "cost", "changes"]
     assert len(steps) == len(steps.to_list()) == 3
     json.dumps(steps.to_list(), allow_nan=False)
     assert read_html(steps._repr_html_()).text.count("your income") == 2
@@ -484,14 +485,17 @@ def test_a_path_reads_clearly() -> None:
 @pytest.mark.parametrize(
     ("steps", "last"),
     [
-        (path((0.8, 1.0), end=Status.INFEASIBLE), "No allowed action works for more than 80 %: proved."),
+        (
+            path((0.8, 1.0), end=Status.INFEASIBLE),
+            "No allowed action works for every way to fill the blanks that was drawn: proved.",
+        ),
         (
             path(end=Status.INFEASIBLE),
             "No allowed action works for any way to fill the blanks. This is proved, not guessed.",
         ),
         (
             path((0.8, 1.0), end=Status.UNKNOWN),
-            "Time ran out: whether more can be reached beyond 80 % is not known. Allow more time.",
+            "Time ran out: whether a surer action than 80 % exists is not known. Allow more time.",
         ),
         (path(end=Status.UNKNOWN), "Time ran out: whether more can be reached at all is not known. Allow more time."),
     ],
@@ -504,10 +508,10 @@ def test_a_path_says_why_it_ends(steps: RecoursePath, last: str) -> None:
 def test_a_path_in_german() -> None:
     steps = path((0.4, 0.0), (0.925, 4.5), end=Status.INFEASIBLE)
     assert steps.text("de", width=10).splitlines() == [
-        "Sicherheit  Kosten",
-        "      40 %  0       · nichts zu ändern",
-        "      92 %  4,5     ██████████ your income → 34.500 $",
-        "Keine zulässige Änderung wirkt bei mehr als 92 %: bewiesen.",
+        "wirkt bei  Kosten",
+        "     40 %  0       · nichts zu ändern",
+        "     92 %  4,5     ██████████ your income → 34.500 $",
+        "Keine zulässige Änderung wirkt bei jeder gezogenen Möglichkeit, die Lücken zu füllen: bewiesen.",
     ]
 
 
@@ -534,6 +538,14 @@ def drawn_texts(ax: Any) -> list[str]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(ax.figure).draw()
+    seen = ax.figure.bbox
+    for text in (*ax.get_yticklabels(), ax._left_title, ax.xaxis.label, ax.yaxis.label, *ax.texts):
+        if any(letter.isalpha() for letter in text.get_text()):  # marks of an axis beyond its ends are not drawn
+            box = text.get_window_extent()
+            assert box.x0 >= seen.x0, text
+            assert box.x1 <= seen.x1, text
+            assert box.y0 >= seen.y0, text
+            assert box.y1 <= seen.y1, text
     return [label.get_text() for label in (*ax.get_yticklabels(), ax.title, ax._left_title)]
 
 
@@ -551,11 +563,27 @@ def test_dollars_are_not_formulas_and_equal_labels_stay_two_bars() -> None:
     change = CHANGES[0][0]
     ax = make(changes=(change, change)).plot()
     texts = drawn_texts(ax)
-    assert texts.count(r"Raise your income from \$30,000 to \$34,500") == 2
+    assert [text.replace("\n", " ") for text in texts].count(r"Raise your income from \$30,000 to \$34,500") == 2
     assert len({bar.get_y() for bar in ax.patches}) == 2
     for steps in (path((0.4, 0.0), (1.0, 4.0)), path((0.5, 1.0), end=Status.INFEASIBLE), path(end=Status.INFEASIBLE)):
         drawn_texts(steps.plot())
     assert make().plot(ax) is ax
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("n", [1, 3])
+def test_long_names_are_not_cut_off_in_a_picture(language: str, n: int) -> None:
+    pytest.importorskip("matplotlib")
+    name = "the number of all the credits that you have had at this bank and at any other, with those long repaid"
+    long = Feature("credits", "categorical", categories=("none at all " * 4, "delayed, but " * 4), label=name)
+    change = Change(long, "observed", long.categories[0], long.categories[1], None, 1.0)
+    drawn_texts(make(changes=(change,) * n, desired=("approved, subject to a further check",)).plot(language=language))
+
+
+@pytest.mark.parametrize("asked", [0.01, 0.5, 0.81, 0.99, 1.0])
+def test_what_was_asked_for_is_written_inside_the_picture(asked: float) -> None:
+    pytest.importorskip("matplotlib")
+    drawn_texts(replace(path((0.4, 0.0), (1.0, 4.0)), asked=asked).plot(language="de"))
 
 
 def test_apply_does_what_the_sentences_say() -> None:

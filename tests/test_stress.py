@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -205,6 +206,14 @@ def test_refusals():
         explainer.stress(ROW, kind="twist")
 
 
+def _german(text: str, *own: str) -> None:
+    """No English word is left once our own names are taken out."""
+    for name in own:
+        text = text.replace(name, "")
+    english = {"the", "of", "works", "keeps", "plan of", "blanks", "advice", "share", "lower", "higher", "on", "ways"}
+    assert not english & set(re.findall(r"[a-zäöüß]+", text)), text
+
+
 def test_samplers_side_by_side():
     loans = make_loans(400)
     explainer = ARMIN(loans.classifier, loans.schema, desired="approved", sampler="donors", n_fresh=100).fit(loans.X)
@@ -225,6 +234,9 @@ def test_samplers_side_by_side():
     assert same.sentence.startswith(
         "The advice does not depend on how the blanks are filled: all 2 ways lead to the same"
     )
+    for told in (apart, same):
+        _german(told.text("de"), *(change.feature.title for plan in told.plans.values() for change in plan.changes))
+        assert "wirkt bei: " in told.to_frame("de").columns[-1]
 
 
 def test_samplers_refusals():
@@ -236,3 +248,23 @@ def test_samplers_refusals():
         explainer.compare_samplers(loans.applicant, loans.X, "donors")
     with pytest.raises(ParameterError, match="must be one of"):
         explainer.compare_samplers(loans.applicant, loans.X, ("guess",))
+
+
+@pytest.mark.parametrize("kind", ["tilt", "shift"])
+def test_a_stress_test_speaks_german_in_print_and_picture(kind):
+    pytest.importorskip("matplotlib")
+    test = explainer_of(model_of(1, 1, 0, -65)).stress({**ROW, "kind": None}, kind=kind)
+    assert len(test.curves) == (2 if kind == "tilt" else 1)
+    assert test.text() == str(test)
+    assert str(test).startswith(test.sentence)
+    assert [m["code"] for m in test.to_dict()["messages"]] == [m.code for m in test.messages]
+    names = [curve.feature.title for curve in test.curves if curve.feature is not None]
+    _german(test.text("de"), *names)
+    ax = test.plot(language="de")
+    _german(" ".join([ax.get_xlabel(), ax.get_ylabel(), *(text.get_text() for text in ax.texts)]))
+    _german(" ".join(text.get_text() for text in ax.get_legend().get_texts()), *names)
+    assert ax.xaxis.get_major_formatter()(0.5, None) == "0,5"
+    for against in (False, True):
+        both = StressCurve(None, None, (), 1.0, against)
+        _german(both.message.text("de"))
+        assert both.label == ("all blanks against the plan" if against else "all blanks in the same direction")

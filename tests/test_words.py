@@ -95,6 +95,52 @@ def test_nobody_reads_our_own_english():
         assert not re.search(suspects, file.read_text("utf-8")), file
 
 
+ROOMS = (
+    "report", "recourse", "letter", "explainer/stress.py", "explainer/stressing.py", "explainer/compare.py",
+    "explainer/ask.py", "explainer/others.py", "desk/said.py",
+)  # fmt: skip
+"""Where everything that people read comes from the catalogue; errors are for programmers, and are English."""
+PLACES = {"offset points", "axes fraction", "lower left"}
+"""Words of matplotlib for where things stand."""
+
+
+def sentences_in(source):
+    """Texts of two words or more that are neither docstrings, nor markup, nor part of an error."""
+    tree = ast.parse(source)
+    aside = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            aside |= {id(one) for one in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in aside:
+            if node.value in PLACES:
+                continue
+            bare = re.sub(r"<[^>]*>?|[\w-]+:[^;]*;|\{[^}]*\}", "|", node.value)  # tags, styles, holes
+            if re.search(r"[^\W\d_]{2,}[,.:;]? +[^\W\d_]{2,}", bare):
+                yield node.lineno, node.value
+
+
+def test_no_sentence_stands_outside_the_catalogue():
+    found = []
+    for room in ROOMS:
+        place = SOURCE / room
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            found += [f"{file.name}:{line}: {text}" for line, text in sentences_in(file.read_text("utf-8"))]
+    assert found == []
+
+
+def test_a_sentence_in_the_code_is_found():
+    assert [text for _, text in sentences_in('x = f"the {n} blanks are, told"')] == [" blanks are, told"]
+    assert list(sentences_in('ax.set_xlabel("cost of the change")')) == [(1, "cost of the change")]
+    for fine in (
+        '"""A docstring, fine."""',
+        'raise ValueError("Not a number.")',
+        "x = \"<td style='a: b'>\"",
+        'f("a.b_c")',
+    ):
+        assert list(sentences_in(fine)) == []
+
+
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 

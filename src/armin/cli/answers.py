@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Printer", "chosen", "opened"]
 
 COLUMNS = {
-    "plan": ("row", "outcome", "cost", "validity", "fresh_validity", "advice"),
-    "path": ("row", "confidence", "cost", "changes"),
+    "plan": ("row", "outcome", "cost", "share", "advice"),
+    "path": ("row", "share", "cost", "changes"),
     "ask": ("row", "feature", "matters", "alone", "expected_cost", "saving", "advice"),
 }
 PAGE = (
@@ -148,14 +148,13 @@ def _lines(answer: Answer, kind: str) -> list[list[Any]]:
     from armin.recourse import Failure, Recourse, RecoursePath
 
     if isinstance(answer, Failure):
-        last = ["failed", None, None, None] if kind == "plan" else [None] * (len(COLUMNS[kind]) - 2)
+        last = ["failed", None, None] if kind == "plan" else [None] * (len(COLUMNS[kind]) - 2)
         return [[*last, f"not explained: {answer.error}"]]
     if isinstance(answer, RecoursePath):
-        return [[p["confidence"], p["cost"], "; ".join(p["short"])] for p in answer.to_list()]
+        return [[p["share"], p["cost"], "; ".join(p["short"])] for p in answer.to_list()]
     if isinstance(answer, Recourse):
         advice = " ".join(str(change) for change in answer.changes) or str(answer.headline)
-        shares = [None if found is None else found.share for found in (answer.validity, answer.fresh)]
-        return [[answer.outcome, answer.cost, *shares, advice]]
+        return [[answer.outcome, answer.cost, answer.share, advice]]
     asked = [
         [q["feature"], q["matters"], q["alone"], q["expected_cost"], q["saving"], q["sentence"]]
         for q in answer.to_dict()["questions"]

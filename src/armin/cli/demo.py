@@ -208,10 +208,10 @@ def _note(ax: Any, text: str, where: tuple[float, float], ink: str, place: dict[
 
 
 def _points(story: Story) -> Iterator[tuple[Recourse, float, float]]:
-    """The path's recourses with their confidence and cost."""
+    """The path's recourses with the share for which each works, and its cost."""
     for point in story.path:
-        if point.validity is not None and point.cost is not None:
-            yield point, point.validity.share, point.cost
+        if point.share is not None and point.cost is not None:
+            yield point, point.share, point.cost
 
 
 def _same_advice(story: Story, point: Recourse) -> list[Advice]:

@@ -30,7 +30,7 @@ from armin.schema import Feature, Schema, Value
 from armin.schema.values import is_blank
 
 __all__ = [
-    "AlternativesAsked", "Asked", "LetterAsked", "PlanAsked", "contract_of", "refusal", "request_body",
+    "AlternativesAsked", "Asked", "LetterAsked", "PlanAsked", "PointAsked", "contract_of", "refusal", "request_body",
 ]  # fmt: skip
 
 LEAST_CONFIDENCE = 1e-6
@@ -89,7 +89,21 @@ class PlanAsked(Asked):
     )
 
 
-class AlternativesAsked(PlanAsked):
+class PointAsked(PlanAsked):
+    """One person's form, and which plan of their path they look at.
+
+    >>> PointAsked(row={}, point=0.95).point
+    0.95
+    """
+
+    point: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None,
+        title="a number from 0 to 1, or null",
+        description="The 'share' of a point of this row's path: its plan is then the first one. Not with 'confidence'.",
+    )
+
+
+class AlternativesAsked(PointAsked):
     """One person's form, and how many plans to choose from.
 
     >>> AlternativesAsked(row={}).count
@@ -99,7 +113,7 @@ class AlternativesAsked(PlanAsked):
     count: int = 3
 
 
-class LetterAsked(PlanAsked):
+class LetterAsked(PointAsked):
     """One person's form, and how the letter should look.
 
     >>> LetterAsked(row={}).language

@@ -11,6 +11,7 @@ from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema
 from armin.words import Catalogue, Message, Name
 from armin.words.files import BASE
+from armin.words.numbers import of_hundred
 
 __all__ = ["page_words", "said_ask", "said_feature", "said_path", "said_recourse"]
 
@@ -62,16 +63,16 @@ def said_recourse(
     locked : what the person cannot change
     cheapest : for another way, what the cheapest plan costs
     """
-    share = recourse.share if recourse.blanks and not recourse.world.accepted else None
-    full = None if share is None else _of_hundred(share)
+    share = _share(recourse)
     said: dict[str, Any] = {
-        "headline": _headline(recourse, full).said(words),
+        "headline": _headline(recourse, share).said(words),
         "changes": [words.start(change.message) for change in recourse.changes],
         "proof": _proof(recourse, cheapest).said(words) if recourse.changes else "",
         "cost": None if recourse.cost is None else words.say("answer.cost", cost=recourse.cost),
         "sure": [line.said(words) for line in _sure(recourse, other=cheapest is not None)],
-        "full": full,
-        "dots": "" if full is None else words.say("answer.dots", full=full),
+        "full": None if share is None else of_hundred(share),
+        "dots": "" if share is None else words.say("answer.dots", share=share),
+        "point": _point(recourse, words),
         "notes": [words.written(note) for note in recourse.notes],
     }
     if recourse.outcome == "already_accepted":
@@ -92,16 +93,13 @@ def said_recourse(
 
 def said_path(path: RecoursePath, words: Catalogue) -> dict[str, Any]:
     """All that the page says about the slider and its chart."""
-    points = [point for point in path if point.validity is not None]
-    if not points:
-        return {"points": []}
-    shares = [point.validity.share for point in points if point.validity is not None]
-    most, n = shares[-1], len(points)
+    if not path.points:
+        return {}
+    most = path[-1].share
     end = {"infeasible": "answer.end_none", "unknown": "answer.end_time"}.get(path.end.value)
     return {
-        "points": [_point(point, share, words) for point, share in zip(points, shares, strict=True)],
-        "end": words.say(end, share=most) if end and most < 0.9999 else "",
-        "chart": words.say("answer.chart", n=n, low=points[0].cost, high=points[-1].cost),
+        "end": words.say(end, share=most) if end else "",
+        "chart": words.say("answer.chart", n=len(path), low=path[0].cost, high=path[-1].cost),
         "asked": words.say("answer.asked", asked=path.asked),
         "reach": words.say("answer.reach", share=most),
         "surest": words.say("answer.surest", share=most),
@@ -116,11 +114,20 @@ def said_ask(found: AskOrAct, words: Catalogue) -> dict[str, Any]:
     }
 
 
-def _point(point: Recourse, share: float, words: Catalogue) -> dict[str, str]:
+def _share(recourse: Recourse) -> float | None:
+    """The share to be stated beside a plan; none where the model decides about the row with its blanks."""
+    row = recourse.world.accepted or recourse.world.reapply == "blank"
+    return recourse.share if recourse.blanks and not row else None
+
+
+def _point(point: Recourse, words: Catalogue) -> dict[str, str] | None:
+    """What stands beside the slider where it stands for a plan."""
+    if point.share is None:
+        return None
     changes = Message("answer.changes", n=len(point.changes))
     short = " · ".join(words.start(change.short_message) for change in point.changes)
     return {
-        "value": words.say("answer.point", share=share, changes=changes, cost=point.cost),
+        "value": words.say("answer.point", share=point.share, changes=changes, cost=point.cost),
         "short": short or words.say("answer.nothing"),
     }
 
@@ -129,14 +136,15 @@ def _desired(recourse: Recourse) -> tuple[Name, ...]:
     return tuple(Name("decisions", str(label), str(label)) for label in recourse.desired)
 
 
-def _headline(recourse: Recourse, full: int | None) -> Message:
+def _headline(recourse: Recourse, share: float | None) -> Message:
     desired = _desired(recourse)
     if recourse.changes:
-        cases: Message | str = "" if full is None else Message("answer.somewhere", full=full)
-        cases = Message("answer.everywhere") if full == 100 else cases
+        cases: Message | str = "" if not recourse.blanks else Message("answer.left")
+        if share is not None:
+            cases = Message("answer.everywhere") if share >= 1 else Message("answer.somewhere", share=share)
         return Message("answer.plan", n=len(recourse.changes), desired=desired, cases=cases)
     if recourse.outcome == "tell":
-        return Message("answer.tell", desired=desired, full=full)
+        return Message("answer.tell", desired=desired, share=share)
     code = {"already_accepted": "answer.accepted", "no_recourse": "answer.none"}.get(recourse.outcome, "page.head_time")
     return Message(code, desired=desired)
 
@@ -159,12 +167,14 @@ def _sure(recourse: Recourse, *, other: bool) -> list[Message]:
         return [Message("answer.complete")]
     if recourse.certificate is not None and not other:
         lines = [recourse.certificate.message]
+    elif recourse.world.reapply == "blank":
+        lines = [Message("certificate.row", cheapest=Message("certificate.alternative"))]
     elif recourse.fresh is not None:
         low, high = recourse.fresh.interval()
         lines = [Message("answer.fresh", share=recourse.fresh.share, low=low, high=high)]
     else:
         lines = [Message("answer.ways", share=recourse.validity.share)]
-    if recourse.world.accepted and recourse.fresh is not None:
+    if (recourse.world.accepted or recourse.world.reapply == "blank") and recourse.fresh is not None:
         lines.append(Message("answer.stays", share=recourse.fresh.share))
     if recourse.changes and recourse.resubmitted is not None and recourse.world.reapply == "told":
         labels = tuple(feature.named for feature in recourse.blanks)
@@ -203,8 +213,3 @@ def _gist(question: Question, found: AskOrAct) -> Message:
     if found.act_now is None:
         return Message("answer.tell_opens", label=label, cost=cost)
     return Message("answer.tell_saves", label=label, cost=cost, now=found.act_now)
-
-
-def _of_hundred(share: float) -> int:
-    """Of a hundred, rounded down."""
-    return 100 if share >= 1 else min(99, math.floor(share * 100 + 1e-9))

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
-from armin.desk.contract import AlternativesAsked, Asked, LetterAsked, PlanAsked, contract_of
+from armin.desk.contract import (
+    LEAST_CONFIDENCE,
+    AlternativesAsked,
+    Asked,
+    LetterAsked,
+    PlanAsked,
+    PointAsked,
+    contract_of,
+)
 from armin.desk.describe import feature_dict
 from armin.desk.problems import ProblemError
 from armin.desk.said import page_words, said_ask, said_feature, said_path, said_recourse
@@ -17,6 +25,7 @@ from armin.errors import ModelError
 from armin.explainer import ARMIN
 from armin.explainer.ask import AskOrAct
 from armin.explainer.estimator import Explainer
+from armin.explainer.others import choose_others
 from armin.explainer.world import find_world
 from armin.letter.own import check_words, read_words
 from armin.promise import Promise
@@ -147,9 +156,9 @@ class Service:
         """The cheapest plan for every confidence."""
         explainer = self._fitted(asked)
         path: RecoursePath = explainer.path(asked.row, locked=asked.locked)
-        points = path.to_list()
-        for point, found in zip(points, (one for one in path if one.validity is not None), strict=True):
-            point["recourse"] = self.told(asked, found)
+        points = [
+            point | {"recourse": self.told(asked, found)} for point, found in zip(path.to_list(), path, strict=True)
+        ]
         data = {"asked": path.asked, "end": path.end.value, "points": points}
         return data | self._said(asked, lambda words: said_path(path, words))
 
@@ -198,11 +207,32 @@ class Service:
         plan: Recourse = explainer.explain(asked.row, locked=asked.locked)
         return plan
 
-    def _plans(self, asked: Asked, count: int) -> list[Recourse]:
+    def _plans(self, asked: PointAsked, count: int) -> list[Recourse]:
+        if asked.point is not None:
+            return self._around(asked, asked.point, count)
         explainer = self._fitted(asked)
         plans = list(explainer.alternatives(asked.row, count, locked=asked.locked))
         # who is accepted as they stand needs no plan
         return plans[:1] if plans and plans[0].outcome == "already_accepted" else plans
+
+    def _around(self, asked: PointAsked, share: float, count: int) -> list[Recourse]:
+        """The plan at a point of the path, and other ways that are as sure.
+
+        The path is worked out again, so that the plan is the one that was shown, and not the one that an explainer
+        gives that is asked for this share: it may try other draws to be sure of it.
+        """
+        explainer = self._fitted(asked)
+        if asked.confidence is not None or not isinstance(explainer, ARMIN):
+            text = f"'point' goes with a path and without 'confidence'. Got {share:g}; leave one of them out."
+            raise ProblemError.of_fields([("point", "#/point", text)])
+        first = explainer.path(asked.row, locked=asked.locked).at(share)
+        if first is None or first.share is None or abs(first.share - share) > 1e-9:
+            text = f"'point' must be the share of a point of this row's path. Got {share:g}; ask for the path again."
+            raise ProblemError.of_fields([("point", "#/point", text)])
+        if count == 1 or not first.changes:
+            return [first]
+        as_sure = explainer.at(max(share, LEAST_CONFIDENCE))
+        return list(choose_others(first, as_sure.alternatives(asked.row, count, locked=asked.locked), count))
 
     def _fitted(self, asked: Asked) -> Explainer:
         """A copy of the explainer for one request, so that requests share nothing that changes."""

@@ -177,7 +177,7 @@ def _path(fitted: Fitted, codes: FloatArray, locked: Collection[str], level: flo
         )
         for point in judged
     ]  # fmt: skip
-    return RecoursePath(tuple(points), level, end)
+    return RecoursePath.judged(points, level, end)
 
 
 def advise_others(

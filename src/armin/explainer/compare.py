@@ -17,7 +17,8 @@ from armin.explainer.fitted import Fitted
 from armin.explainer.world import find_world
 from armin.impute import Sampler, as_sampler, compared_samplers
 from armin.recourse import Recourse
-from armin.report.words import figure, percent
+from armin.words import Message, catalogue
+from armin.words.numbers import figure_digits
 
 __all__ = ["Comparison", "compare", "sampled_by"]
 
@@ -41,48 +42,65 @@ class Comparison:
         return len({_key(plan) for plan in self.plans.values()}) == 1
 
     @property
-    def sentence(self) -> str:
-        """Whether the advice depends on how the blanks are filled, in plain words."""
+    def message(self) -> Message:
+        """Whether the advice depends on how the blanks are filled, to be said in any language."""
         found = {name: plan for name, plan in self.plans.items() if plan.found}
-        ways = f"{len(self.plans)} ways"
+        n, least = len(self.plans), self._least(found)
         if self.same_advice:
-            told = "The advice does not depend on how the blanks are filled"
-            if len(self.plans) == 1:
-                return f"{told}, as far as one way can tell: compare with another."
-            what = "lead to the same plan" if found else "leave no plan"
-            return f"{told}: all {ways} {what}{self._least(found)}."
-        told = "The advice depends on how the blanks are filled"
+            if n == 1:
+                return Message("compare.alone")
+            return Message("compare.same", n=n, least=least) if found else Message("compare.same_none", n=n)
         kinds = len({_key(plan) for plan in found.values()})
-        lead = f"{ways} lead to {kinds} different plans" if kinds > 1 else f"{ways} lead to one plan"
-        costs = [plan.cost for plan in found.values() if plan.cost is not None]
-        if kinds > 1:
-            low, high = figure(min(costs)), figure(max(costs))
-            lead += f", at a cost of {low}" if low == high else f", at costs from {low} to {high}"
-        if len(found) < len(self.plans):
-            without = ", ".join(name for name in self.plans if name not in found)
-            lead += f" or to none ({without})"
-        return f"{told}: {lead}{self._least(found)}."
+        without = tuple(name for name in self.plans if name not in found)
+        return Message(
+            "compare.other", n=n, plans=Message("compare.plans", n=kinds), least=least,
+            cost=self._costs(found) if kinds > 1 else "",
+            none=Message("compare.none", names=without) if without else "",
+        )  # fmt: skip
 
-    def _least(self, found: dict[str, Recourse]) -> str:
+    @property
+    def sentence(self) -> str:
+        """The message in English."""
+        return str(self.message)
+
+    @staticmethod
+    def _costs(found: dict[str, Recourse]) -> Message:
+        costs = [plan.cost for plan in found.values() if plan.cost is not None]
+        low, high = min(costs), max(costs)
+        if figure_digits(low) == figure_digits(high):
+            return Message("compare.cost", cost=low)
+        return Message("compare.costs", low=low, high=high)
+
+    def _least(self, found: dict[str, Recourse]) -> Message | str:
         """What the plan that does best at worst does at worst."""
         worst = self.validity.loc[list(found)].min(axis=1).dropna()
         if worst.empty:
             return ""
-        name = worst.idxmax()
-        which = "it" if len({_key(plan) for plan in found.values()}) == 1 else f"the plan of “{name}”"
-        return f"; {which} works for at least {percent(float(worst[name]))}, whichever way is right"
+        name = str(worst.idxmax())
+        share = float(worst[name])
+        if len({_key(plan) for plan in found.values()}) == 1:
+            return Message("compare.least", share=share)
+        return Message("compare.least_of", name=name, share=share)
 
-    def to_frame(self) -> pd.DataFrame:
-        """One line per plan: cost, changes, and how well it does under each view."""
+    def to_frame(self, language: str = "en") -> pd.DataFrame:
+        """One line per plan: cost, changes, and how well it does under each view, as a language writes it."""
+        words = catalogue(language)
         rows = {
-            name: {"cost": plan.cost, "changes": "; ".join(c.short for c in plan.changes) or plan.outcome}
+            name: {
+                "cost": plan.cost,
+                "changes": "; ".join(c.short_message.text(language) for c in plan.changes) or plan.outcome,
+            }
             for name, plan in self.plans.items()
         }
-        shares = self.validity.map(lambda share: "" if np.isnan(share) else percent(share))
-        return pd.DataFrame(rows).T.join(shares.add_prefix("works for: "))
+        shares = self.validity.map(lambda share: "" if np.isnan(share) else words.percent(share).replace("\u00a0", " "))
+        return pd.DataFrame(rows).T.join(shares.rename(columns=lambda name: words.say("compare.works_for", name=name)))
+
+    def text(self, language: str = "en") -> str:
+        """The comparison as text in a language, such as "de"; ``print`` shows it in English."""
+        return f"{self.message.text(language)}\n\n{self.to_frame(language).to_string()}"
 
     def __str__(self) -> str:
-        return f"{self.sentence}\n\n{self.to_frame().to_string()}"
+        return self.text()
 
 
 def compare(ways: Mapping[str, Fitted], codes: FloatArray, plans: Mapping[str, Recourse]) -> Comparison:

@@ -26,8 +26,8 @@ from armin.explainer.stressing import Lab, StressCurve, StressPoint
 from armin.impute.legal import nearest_legal
 from armin.recourse import Recourse
 from armin.report.plot_stress import plot_stress
-from armin.report.words import at_least, figure, percent
 from armin.schema import Schema
+from armin.words import Message, Quantity
 
 __all__ = ["StressCurve", "StressPoint", "StressTest", "stress_test"]
 
@@ -53,32 +53,34 @@ class StressTest:
     curves: tuple[StressCurve, ...]
 
     @property
-    def sentence(self) -> str:
-        """The verdict, in one sentence, about the blank to which the plan is most sensitive."""
+    def messages(self) -> tuple[Message, ...]:
+        """The verdict about the blank to which the plan is most sensitive, to be said in any language."""
         if not self.plan.found:
-            return "There is no plan to test."
+            return (Message("stress.no_plan"),)
         if not self.curves:
-            return "Nothing is blank, so nothing can be other than it seems."
+            return (Message("stress.nothing"),)
         single = [c for c in self.curves if c.feature is not None] or list(self.curves)
-        share, start = self.asked, ""
+        share = self.asked
+        start: tuple[Message, ...] = ()
         if any(c.keeps(share) is None for c in single):
             now = next(p for p in single[0].points if p.delta == 0)
             if not now.reliable:
-                return "Too few plausible completions agree with what is known to say anything."
-            start = (
-                f"The plan works for {percent(now.validity)} of fresh completions, not the {at_least(share)} asked for"
-            )
+                return (Message("stress.few"),)
             if any(c.keeps(0.5) is None for c in single):
-                return f"{start}, even if those who leave blanks are like similar people."
-            share, start = 0.5, f"{start}. "
+                return (Message("stress.short_now", share=now.validity, asked=share),)
+            share, start = 0.5, (Message("stress.short", share=now.validity, asked=share),)
         limits = [(abs(edge), c, edge) for c in single for edge in self._limits(c, share)]
         if not limits:
             ranges = [c.keeps(share) or (0.0, 0.0) for c in single]
             low, high = max(r[0] for r in ranges), min(r[1] for r in ranges)
-            tested = f"over the whole range tested ({low:g} to {high:g})"
-            return f"{start}The plan keeps {at_least(share)} whichever blank is other than it seems, {tested}."
+            return (*start, Message("stress.whole", share=share, low=low, high=high))
         _, curve, edge = min(limits, key=lambda limit: limit[0])
-        return f"{start}The plan keeps {at_least(share)} as long as {self._limit(curve, edge)}."
+        return (*start, Message("stress.keeps", share=share, limit=self._limit(curve, edge)))
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in English."""
+        return " ".join(str(message) for message in self.messages)
 
     @staticmethod
     def _limits(curve: StressCurve, share: float) -> list[float]:
@@ -89,29 +91,30 @@ class StressTest:
             return []
         return [edge for edge, beyond in zip(kept, (min(known), max(known)), strict=True) if edge != beyond]
 
-    def _limit(self, curve: StressCurve, edge: float) -> str:
+    @staticmethod
+    def _limit(curve: StressCurve, edge: float) -> Message:
+        """How far things may go, as the end of a sentence."""
         if curve.feature is None:
-            way = "against the plan" if curve.against else "lower" if edge < 0 else "higher"
-            return f"all blanks together are at most {abs(edge):.2g} tilts {way}"
+            way = "against" if curve.against else "lower" if edge < 0 else "higher"
+            return Message(f"stress.all_{way}", tilts=float(f"{abs(edge):.2g}"))
         mean = curve.mean_at(edge)
         if curve.level is not None:
-            side = "at most" if edge > 0 else "at least"
-            return f"the real share of {curve.label} is {side} about {percent(min(1.0, max(0.0, mean)))}"
+            code = "stress.level_most" if edge > 0 else "stress.level_least"
+            return Message(code, what=curve.message, share=min(1.0, max(0.0, mean)))
         moved = abs(mean - curve.mean_at(0.0)) / curve.spread
-        way, to = ("higher", "up") if edge > 0 else ("lower", "down")
         feature = curve.feature
         about = nearest_legal(feature, np.array([_rounded(mean, curve.spread) if feature.is_number else mean]))
-        shown = feature.show(feature.value(float(about[0])))
-        return (
-            f"the real values of {feature.title} are at most {figure(round(moved, 2))} spreads {way} than similar "
-            f"people's: {to} to about {shown} on average"
-        )
+        return Message(
+            "stress.higher" if edge > 0 else "stress.lower", label=feature.named, spreads=round(moved, 2),
+            value=feature.quoted(feature.value(float(about[0]))),
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """The test as plain data; ``docs/stress.md`` describes the keys."""
         return {
             "format": FORMAT, "kind": self.kind, "asked": self.asked,
             "curves": [curve.to_dict(self.asked) for curve in self.curves], "sentence": self.sentence,
+            "messages": [message.to_dict() for message in self.messages],
         }  # fmt: skip
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -123,16 +126,21 @@ class StressTest:
         rows = [(c.label, p.delta, p.validity, p.size, p.mean, p.reliable) for c in self.curves for p in c.points]
         return pd.DataFrame(rows, columns=["blank", "delta", "validity", "size", "mean", "reliable"])
 
-    def __str__(self) -> str:
-        lines = [self.sentence]
+    def text(self, language: str = "en") -> str:
+        """The test as text in a language, such as "de"; ``print`` shows it in English."""
+        lines = [" ".join(message.text(language) for message in self.messages)]
         for curve in self.curves:
-            keeps, half = curve.keeps(self.asked), curve.keeps(0.5)
-            lines.append(f"  {curve.label}: keeps {at_least(self.asked)} {_range(keeps)}; one half {_range(half)}")
+            kept, half = _range(curve.keeps(self.asked)), _range(curve.keeps(0.5))
+            line = Message("stress.line", what=curve.message, share=self.asked, kept=kept, half=half)
+            lines.append(f"  {line.text(language)}")
         return "\n".join(lines)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw validity against the tilt; returns the matplotlib Axes."""
-        return plot_stress(self.to_dict(), ax)
+    def __str__(self) -> str:
+        return self.text()
+
+    def plot(self, ax: Any = None, language: str = "en") -> Any:
+        """Draw validity against the tilt, in a language; returns the matplotlib Axes."""
+        return plot_stress(self.to_dict(), [curve.message for curve in self.curves], ax, language)
 
 
 def stress_test(
@@ -183,5 +191,8 @@ def _rounded(mean: float, spread: float) -> float:
     return round(mean, 1 - math.floor(math.log10(spread)))
 
 
-def _range(kept: tuple[float, float] | None) -> str:
-    return "not even as it is" if kept is None else f"from {kept[0]:.2f} to {kept[1]:.2f}"
+def _range(kept: tuple[float, float] | None) -> Message:
+    if kept is None:
+        return Message("stress.not_even")
+    low, high = (Quantity(round(edge, 2), step=0.01) for edge in kept)
+    return Message("stress.range", low=low, high=high)

@@ -13,7 +13,8 @@ from armin.explainer.fitted import Fitted
 from armin.explainer.world import find_world
 from armin.impute.legal import nearest_legal
 from armin.recourse import Recourse
-from armin.schema import Feature
+from armin.schema import Feature, Value
+from armin.words import Message, Name, catalogue
 
 __all__ = ["Lab", "StressCurve", "StressPoint"]
 
@@ -56,17 +57,24 @@ class StressCurve:
     """
 
     feature: Feature | None
-    level: object | None
+    level: Value | None
     points: tuple[StressPoint, ...]
     spread: float
     against: bool = False
 
     @property
-    def label(self) -> str:
-        """What is tilted, in words."""
+    def message(self) -> Message | Name:
+        """What is tilted, to be said in any language."""
         if self.feature is None:
-            return "all blanks against the plan" if self.against else "all blanks in the same direction"
-        return self.feature.title if self.level is None else f"{self.feature.title}: {self.level}"
+            return Message("stress.against" if self.against else "stress.same_way")
+        if self.level is None:
+            return self.feature.named
+        return Message("stress.level", label=self.feature.named, level=self.feature.said(self.level))
+
+    @property
+    def label(self) -> str:
+        """What is tilted, in English."""
+        return self.message.said(catalogue())
 
     def keeps(self, share: float) -> tuple[float, float] | None:
         """The largest range of delta around 0 in which at least ``share`` is kept; None if not even at 0.
@@ -116,7 +124,7 @@ class _Direction:
     """One way to be other than similar people: the score of each draw, and what is averaged for people to see."""
 
     feature: Feature | None
-    level: object | None
+    level: Value | None
     score: FloatArray
     seen: FloatArray
     spread: float = 1.0

@@ -32,6 +32,7 @@ from armin.impute.scores import (
 )
 from armin.report.plot_assess import assessment_html, assessment_text, assessment_verdict, plot_assessment
 from armin.schema import Schema
+from armin.words import Message
 
 __all__ = ["LEVELS", "Assessment", "assess"]
 
@@ -53,7 +54,7 @@ class Assessment:
         ordinal ranks, in their own units), ``brier`` (categories), ``energy`` (either, in scaled units), ``log_score``
     overall : the same over all hidden values, the joint energy score of a row with its standard error, the time of 100
         draws, and whether the sampler passes as ``calibrated``
-    verdict : one sentence
+    message : the verdict, to be said in any language; ``verdict`` says it in English
     ranks : for each feature the places of the truths among the draws, in [0, 1]; uniform if calibrated
     energies : the joint energy score of each judged row, in the same order for every sampler with the same
         ``random_state`` and rows
@@ -71,7 +72,7 @@ class Assessment:
     sampler: str
     table: pd.DataFrame
     overall: dict[str, Any]
-    verdict: str
+    message: Message
     ranks: dict[str, FloatArray] = field(repr=False)
     energies: FloatArray = field(repr=False)
     settings: dict[str, Any]
@@ -88,15 +89,24 @@ class Assessment:
             "features": records,
         }  # fmt: skip
 
-    def plot(self, figure: Any = None) -> Any:
-        """Draw coverage and rank histograms; returns the matplotlib Figure."""
-        return plot_assessment(self.to_dict(), figure)
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        return str(self.message)
+
+    def plot(self, figure: Any = None, language: str = "en") -> Any:
+        """Draw coverage and rank histograms, in a language; returns the matplotlib Figure."""
+        return plot_assessment(self.to_dict(), self.message.text(language), figure, language)
+
+    def text(self, language: str = "en") -> str:
+        """The table, the verdict and the speed in a language, such as "de"; ``print`` shows them in English."""
+        return assessment_text(self.to_dict(), self.message.text(language), language)
 
     def __str__(self) -> str:
-        return assessment_text(self.to_dict())
+        return self.text()
 
     def _repr_html_(self) -> str:
-        return assessment_html(self.to_dict())
+        return assessment_html(self.to_dict(), self.verdict)
 
 
 def assess(

@@ -11,6 +11,7 @@ from armin.promise import Calibration
 from armin.recourse import Recourse
 from armin.schema import Schema
 from armin.words import Catalogue, Message, Name
+from armin.words.numbers import round_percent
 
 __all__ = ["Notice", "Section", "sections"]
 
@@ -105,6 +106,8 @@ class Notice:
         share = self.plan.share
         if asked < 1.0 and share is not None and share < asked - 1e-9:
             return Message("sure.judged", share=share)
+        if share == asked < 1.0:  # a point of a path states its own share
+            return Message("sure.works_either" if self.plan.world.reapply == "either" else "sure.works", share=share)
         if self.plan.world.reapply == "either":
             return Message("sure.either", asked=asked)
         return Message("sure.every") if asked == 1.0 else Message("sure.share", asked=asked)
@@ -242,7 +245,8 @@ def _blanks(notice: Notice) -> Section:
     elif plan.validity is None:
         said.append(say("blanks.any", asked=asked))
     else:
-        said.append(say("blanks.many", of=plan.validity.of, asked=asked))
+        own = asked == plan.share and asked < 1.0  # nothing was asked of the draws but a point of the path
+        said.append(say("blanks.looked" if own else "blanks.many", of=plan.validity.of, asked=asked))
     said.append(say("blanks.may_tell"))
     return Section("blanks", title, (" ".join(said),))
 
@@ -279,9 +283,9 @@ def _tried(notice: Notice) -> Iterator[str]:
     assert fresh is not None  # noqa: S101  asked only where there is a fresh sample
     low, high = fresh.interval(0.95)
     yield notice.say("sure.fresh", share=fresh.share, level=0.95, low=low, high=high, of=round(fresh.of))
-    lucky = round(100 * fresh.share)
-    if 0 < lucky < 100:
-        yield notice.say("sure.people", yes=lucky, no=100 - lucky)
+    lucky, _ = round_percent(fresh.share)
+    if 0 < lucky < 100 and lucky == int(lucky):
+        yield notice.say("sure.people", yes=int(lucky), no=100 - int(lucky))
     else:
         yield notice.say("sure.picture_only")
     yield notice.say("sure.picture")

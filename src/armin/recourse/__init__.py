@@ -1,7 +1,8 @@
 """What people get: the answer, its certificate, and the last check of it."""
 
-from armin.recourse.answers import Change, Failure, Outcome, Recourse, RecoursePath, Recourses
+from armin.recourse.answers import Change, Failure, Outcome, Recourse, Recourses
 from armin.recourse.certificate import Certificate, Validity
+from armin.recourse.path import RecoursePath
 
 __all__ = [
     "Certificate", "Change", "Failure", "Outcome", "Recourse", "RecoursePath", "Recourses", "Validity",

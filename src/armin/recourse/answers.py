@@ -17,15 +17,15 @@ from armin.errors import ArminError
 from armin.problem import Status
 from armin.recourse.certificate import Certificate, Validity
 from armin.recourse.world import COMPLETE, World
-from armin.report.html import path_html, recourse_html
-from armin.report.plot import plot_path, plot_recourse
-from armin.report.text import path_text, recourse_text
+from armin.report.html import recourse_html
+from armin.report.plot import plot_recourse
+from armin.report.text import recourse_text
 from armin.report.words import details, headline
 from armin.schema import Feature, Schema, Value
 from armin.schema.cast import decode_column
 from armin.words import Message
 
-__all__ = ["Change", "Failure", "Outcome", "Recourse", "RecoursePath", "Recourses", "Validity"]
+__all__ = ["Change", "Failure", "Outcome", "Recourse", "Recourses", "Validity"]
 
 Outcome = Literal["plan", "best_so_far", "tell", "already_accepted", "no_recourse", "out_of_time"]
 FORMAT = "armin.recourse/1"
@@ -226,9 +226,18 @@ class Recourse:
 
     @property
     def share(self) -> float | None:
-        """The one share that is stated: of fresh completions, which know nothing of the plan, where there are any."""
-        found = self.fresh or self.validity
+        """The one share that is stated: of fresh completions, which know nothing of the plan, where there are any.
+
+        Where the model decides about the row with its blanks, its word on that row is meant: 1.0 if it accepts.
+        """
+        row = self.world.accepted or (bool(self.blanks) and self.world.reapply == "blank")
+        found = self.validity if row else self.fresh or self.validity
         return None if found is None else found.share
+
+    def stating(self, confidence: float) -> Recourse:
+        """The same plan, with another share as the one that was asked for."""
+        certificate = None if self.certificate is None else replace(self.certificate, confidence=confidence)
+        return replace(self, confidence=confidence, certificate=certificate)
 
     @property
     def gap(self) -> float | None:
@@ -300,6 +309,7 @@ class Recourse:
             "changes": [change.to_dict() for change in self.changes],
             "cost": {"name": self.cost_name, "value": self.cost, "min": low, "median": middle, "max": high},
             "confidence": {"asked": self.confidence},
+            "share": self.share,
             "validity": None if self.validity is None else {
                 "accepted": self.validity.accepted, "of": self.validity.of, "share": self.validity.share,
             },
@@ -345,77 +355,10 @@ class Recourse:
     def _repr_html_(self) -> str:
         return recourse_html(self.outcome, *self._messages())
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw what each change costs; returns the matplotlib Axes."""
-        return plot_recourse(self.to_dict(), ax)
-
-
-@dataclass(frozen=True)
-class RecoursePath(Sequence[Recourse]):
-    """The cheapest action for every confidence, cheapest first: a sequence of recourses.
-
-    Attributes
-    ----------
-    points : one recourse for each step of the cost-confidence curve
-    asked : the confidence that the explainer was set to
-    end : why the path stops: OPTIMAL if its last point works for every completion, INFEASIBLE if it is proved that
-        no action works for more of them, UNKNOWN if time ran out
-    """
-
-    points: tuple[Recourse, ...]
-    asked: float
-    end: Status
-
-    @overload
-    def __getitem__(self, index: int) -> Recourse: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Recourse, ...]: ...
-    def __getitem__(self, index: int | slice) -> Recourse | tuple[Recourse, ...]:
-        return self.points[index]
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def at(self, confidence: float) -> Recourse | None:
-        """The cheapest action for a confidence, or None if the path does not reach it."""
-        for point in self.points:
-            if point.validity is not None and point.validity.share >= confidence - 1e-9:
-                return point
-        return None
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """The points as plain data: confidence, cost, changes in short."""
-        return [
-            {
-                "confidence": point.validity.share,
-                "cost": point.cost,
-                "short": [change.short for change in point.changes],
-                "recourse": point.to_dict(),
-            }
-            for point in self.points
-            if point.validity is not None
-        ]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The points as a table."""
-        rows = [(p["confidence"], p["cost"], "; ".join(p["short"])) for p in self.to_list()]
-        return pd.DataFrame(rows, columns=["confidence", "cost", "changes"])
-
-    def text(self, language: str = "en", width: int = 40) -> str:
-        """The path as text in a language, such as "de", with bars of a width; ``print`` shows it in English."""
-        judged = [point for point in self.points if point.validity is not None]
-        shorts = [[change.short_message for change in point.changes] for point in judged]
-        return path_text(self.to_list(), shorts, self.end.value, language, width)
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
-        return path_html(self.to_list(), self.end.value)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw cost against confidence; returns the matplotlib Axes."""
-        return plot_path(self.to_list(), self.asked, ax)
+    def plot(self, ax: Any = None, language: str = "en") -> Any:
+        """Draw what each change costs, in a language; returns the matplotlib Axes."""
+        changes = [change.message for change in self.changes]
+        return plot_recourse(self.headline, changes, [change.cost for change in self.changes], ax, language)
 
 
 @dataclass(frozen=True)
@@ -428,7 +371,11 @@ class Failure:
     found = False
 
     def __str__(self) -> str:
-        return f"Row {self.index!r} was not explained: {self.error}"
+        return self.text()
+
+    def text(self, language: str = "en") -> str:
+        """What failed, in a language; the error itself is English."""
+        return Message("failure.row", index=repr(self.index), error=str(self.error)).text(language)
 
 
 @dataclass(frozen=True)
@@ -457,17 +404,15 @@ class Recourses(Sequence["Recourse | Failure"]):
         return [item for item in self.items if isinstance(item, Failure)]
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per row: outcome, cost, share of candidates, and the changes in words."""
+        """One line per row: outcome, cost, the share for which it works, and the changes in words."""
         rows: list[tuple[Any, ...]] = []
         for item in self.items:
             if isinstance(item, Failure):
-                rows.append(("failed", None, None, None, str(item.error)))
+                rows.append(("failed", None, None, str(item.error)))
                 continue
-            share = None if item.validity is None else item.validity.share
-            fresh = None if item.fresh is None else item.fresh.share
             text = " ".join(str(change) for change in item.changes) or str(item.headline)
-            rows.append((item.outcome, item.cost, share, fresh, text))
-        columns = ["outcome", "cost", "validity", "fresh_validity", "advice"]
+            rows.append((item.outcome, item.cost, item.share, text))
+        columns = ["outcome", "cost", "share", "advice"]
         return pd.DataFrame(rows, columns=columns, index=pd.Index(list(self.labels)))
 
 

@@ -32,7 +32,7 @@ def path_html(points: list[dict[str, Any]], end: str) -> str:
     """A cost-confidence path as a table; ``end`` is the status that ended it."""
     words = catalogue()
     rows = "".join(
-        f"<tr><td style='text-align:right'>{words.percent(p['confidence'])}</td>"
+        f"<tr><td style='text-align:right'>{words.percent(p['share'])}</td>"
         f"<td style='text-align:right'>{words.figure(p['cost'])}</td>"
         f"<td style='text-align:left'>{escape('; '.join(p['short']) or words.say('short.nothing'))}</td></tr>"
         for p in points

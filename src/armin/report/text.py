@@ -26,14 +26,12 @@ def path_text(
 ) -> str:
     """A cost-confidence path as a bar chart in text; ``end`` is the status that ended it."""
     words = catalogue(language)
-    head = words.say("path.confidence")
+    head = words.say("path.works_for")
     lines = [f"{head}  {words.say('path.cost')}"] if points else []
     most = max((point["cost"] for point in points), default=0.0) or 1.0
     for point, short in zip(points, shorts, strict=True):
         bar = "█" * max(1, round(width * point["cost"] / most)) if point["cost"] > 0 else "·"
         what = "; ".join(change.said(words) for change in short) or words.say("short.nothing")
-        lines.append(
-            f"{words.percent(point['confidence']):>{len(head)}}  {words.figure(point['cost']):<7} {bar} {what}"
-        )
+        lines.append(f"{words.percent(point['share']):>{len(head)}}  {words.figure(point['cost']):<7} {bar} {what}")
     last = path_end(points, end)
     return "\n".join([*lines, last.said(words)] if last else lines).replace("\u00a0", " ")

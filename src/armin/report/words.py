@@ -42,13 +42,13 @@ def headline(summary: dict[str, Any]) -> Message:
     outcome, n = summary["outcome"], len(summary["changes"])
     desired = tuple(Name("decisions", str(label), str(label)) for label in summary["desired"])
     if outcome == "tell":
-        return Message("headline.tell", labels=_blanks(summary), share=_judged(summary), desired=desired)
+        return Message("headline.tell", labels=_blanks(summary), share=summary["share"], desired=desired)
     if outcome == "already_accepted":
         if not summary["blanks"]:
             return Message("headline.accepted", desired=desired)
         if summary["world"]["decision"] == "blank":
             return Message("headline.accepted_row", desired=desired)
-        return Message("headline.accepted_blanks", share=_judged(summary), desired=desired)
+        return Message("headline.accepted_blanks", share=summary["share"], desired=desired)
     values = {"desired": desired, "holds": _holds(summary)}
     if outcome in ("no_recourse", "out_of_time"):
         return Message("headline.none" if outcome == "no_recourse" else "headline.time", **values)
@@ -68,18 +68,15 @@ def _holds(summary: dict[str, Any]) -> Message | str:
     promise = (summary.get("certificate") or {}).get("promise")
     if promise and promise["kept"]:
         return Message("holds.promise", share=promise["promise"])
-    judged = _judged(summary)
+    judged = summary["share"]
     if asked < 1.0 and judged is not None and judged < asked - 1e-9:
         return Message("holds.judged", share=judged, asked=asked)
-    if summary["world"]["reapply"] == "either":
+    either = summary["world"]["reapply"] == "either"
+    if judged == asked < 1.0:  # a point of a path states its own share
+        return Message("holds.works_either" if either else "holds.works", share=judged)
+    if either:
         return Message("holds.either", share=asked)
     return Message("holds.every") if asked == 1.0 else Message("holds.share", share=asked)
-
-
-def _judged(summary: dict[str, Any]) -> float | None:
-    """The one share that is stated: of fresh completions where there are any."""
-    found = summary["fresh"] or summary["validity"]
-    return None if found is None else float(found["share"])
 
 
 def _blanks(summary: dict[str, Any]) -> tuple[Name, ...]:
@@ -129,7 +126,7 @@ def _validity(summary: dict[str, Any]) -> Message | None:
     tried = {"share": fresh["share"], "fresh": round(fresh["of"]), "level": fresh["level"], "low": low, "high": high}
     if summary["outcome"] == "already_accepted" and summary["world"]["decision"] == "blank":
         return Message("validity.stays", **tried)
-    return Message("validity.row_fresh", **tried) if row else Message("validity.fresh", **tried, **counts)
+    return Message("validity.row_fresh" if row else "validity.fresh", **tried)
 
 
 def _proof(summary: dict[str, Any]) -> Message:
@@ -148,10 +145,10 @@ def _proof(summary: dict[str, Any]) -> Message:
 def path_end(points: list[dict[str, Any]], end: str) -> Message | None:
     """Why a path stops before it works for every completion, or None if it does not.
 
-    >>> print(path_end([{"confidence": 0.8}], "infeasible"))
-    No allowed action works for more than 80 %: proved.
+    >>> print(path_end([{"share": 0.8}], "unknown"))
+    Time ran out: whether a surer action than 80 % exists is not known. Allow more time.
     """
     if end == "optimal":
         return None
     code = "path.none" if end == "infeasible" else "path.time"
-    return Message(f"{code}_more", share=points[-1]["confidence"]) if points else Message(code)
+    return Message(f"{code}_more", share=points[-1]["share"]) if points else Message(code)

@@ -135,6 +135,12 @@ class Catalogue:
         said = self._percent(numbers.written(rounded, self.locale))
         return self.say(f"language.{side}", percent=said) if side else said
 
+    def hundred(self, share: float) -> str:
+        """A share as so many of a hundred: the same number as in percent."""
+        rounded, side = numbers.round_percent(share)
+        said = numbers.written(rounded, self.locale)
+        return self.say(f"language.{side}", percent=said) if side else said
+
     def at_least(self, share: float) -> str:
         """A share that is promised: rounded down, to a tenth of a percent."""
         return self._percent(numbers.written(numbers.floor_percent(share), self.locale))
@@ -210,6 +216,7 @@ FORMATS: dict[str, Callable[[Catalogue, Any], str]] = {
     "count": Catalogue.count,
     "figure": Catalogue.figure,
     "percent": Catalogue.percent,
+    "hundred": Catalogue.hundred,
     "at_least": Catalogue.at_least,
     "date": Catalogue.date,
     "value": Catalogue.written,

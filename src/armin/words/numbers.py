@@ -13,7 +13,7 @@ from functools import cache
 from babel import Locale
 from babel.numbers import NumberPattern, parse_pattern
 
-__all__ = ["figure_digits", "floor_percent", "number_digits", "round_percent", "written"]
+__all__ = ["figure_digits", "floor_percent", "number_digits", "of_hundred", "round_percent", "written"]
 
 MOST_DIGITS = 6
 """A share that is nearer to 0 or 1 than this many decimals of a percent can tell is "under" or "over"."""
@@ -50,6 +50,16 @@ def round_percent(share: float) -> tuple[Decimal, str]:
             return rounded, ""
     least = Decimal(1).scaleb(-MOST_DIGITS)
     return (least, "under") if exact < 50 else (100 - least, "over")
+
+
+def of_hundred(share: float) -> int:
+    """The same rounding as a whole number of a hundred; 0 and 100 mean none and all.
+
+    >>> [of_hundred(share) for share in (0.7849, 0.925, 0.999, 1.0, 0.0004)]
+    [78, 92, 99, 100, 1]
+    """
+    rounded, _ = round_percent(share)
+    return int(rounded) if rounded in (0, 100) else min(99, max(1, int(rounded.to_integral_value(ROUND_HALF_EVEN))))
 
 
 def floor_percent(share: float) -> Decimal:

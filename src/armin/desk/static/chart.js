@@ -1,4 +1,4 @@
-// The staircase of cost against confidence, and the hundred dots.
+// The staircase of cost against the share for which a plan works, and the hundred dots.
 
 import { s } from "./dom.js";
 import { costMark, shareMark, t } from "./words.js";
@@ -23,13 +23,14 @@ function shares(low) {
   return list;
 }
 
-// the first confidence worth drawing: a round share below the first step
+// the first share worth drawing: a round share below the first step
 function start(points, asked) {
-  const least = Math.min(points[0].confidence, asked ?? 1);
+  const least = Math.min(...points.map((point) => point.share), asked ?? 1);
   if (least > 0.85) return 0.8;
   return least > 0.6 ? 0.5 : 0;
 }
 
+// points rise in cost; a point that is "beside" the stairs is dearer than one that is as sure
 export function staircase(points, { width, asked, end, words, selected, onPick }) {
   const wide = Math.max(260, width);
   const low = start(points, asked);
@@ -38,12 +39,13 @@ export function staircase(points, { width, asked, end, words, selected, onPick }
   const y = (cost) => HEIGHT - EDGE.bottom - (cost / top) * (HEIGHT - EDGE.top - EDGE.bottom);
   const floor = HEIGHT - EDGE.bottom;
 
-  let line = `M${x(low)} ${y(points[0].cost)}`;
-  points.forEach((point, i) => {
-    line += `H${x(point.confidence)}`;
-    if (i + 1 < points.length) line += `V${y(points[i + 1].cost)}`;
+  const steps = points.filter((point) => !point.beside);
+  let line = `M${x(low)} ${y(steps[0].cost)}`;
+  steps.forEach((point, i) => {
+    line += `H${x(point.share)}`;
+    if (i + 1 < steps.length) line += `V${y(steps[i + 1].cost)}`;
   });
-  const last = points[points.length - 1].confidence;
+  const last = steps[steps.length - 1].share;
   const area = `${line}V${floor}H${x(low)}Z`;
   const chosen = points[selected];
 
@@ -51,8 +53,8 @@ export function staircase(points, { width, asked, end, words, selected, onPick }
     const box = svg.getBoundingClientRect();
     const share = low + (((event.clientX - box.left) * (wide / box.width) - EDGE.left)
       / (wide - EDGE.left - EDGE.right)) * (1 - low);
-    const found = points.findIndex((point) => point.confidence >= share - 1e-9);
-    onPick(found < 0 ? points.length - 1 : found);
+    const found = points.findIndex((point) => !point.beside && point.share >= share - 1e-9);
+    onPick(found < 0 ? points.indexOf(steps[steps.length - 1]) : found);
   };
   const svg = s("svg", {
     class: "chart", viewBox: `0 0 ${wide} ${HEIGHT}`, role: "img",
@@ -70,7 +72,7 @@ export function staircase(points, { width, asked, end, words, selected, onPick }
     s("text", { class: "axis", x: EDGE.left, y: 12 }, t("axis_y")),
     s("text", { class: "axis", x: wide - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, t("axis_x")),
   );
-  if (last < 0.9999) {
+  if (last < 0.9999 && end !== "optimal") {
     svg.append(s("rect", {
       class: end === "infeasible" ? "beyond" : "beyond unknown", x: x(last), y: EDGE.top, width: x(1) - x(last),
       height: floor - EDGE.top,
@@ -86,10 +88,10 @@ export function staircase(points, { width, asked, end, words, selected, onPick }
   }
   svg.append(
     s("path", {
-      class: "guide", d: `M${EDGE.left} ${y(chosen.cost)}H${x(chosen.confidence)}V${floor}`,
+      class: "guide", d: `M${EDGE.left} ${y(chosen.cost)}H${x(chosen.share)}V${floor}`,
     }),
     ...points.map((point, i) => s("circle", {
-      class: i === selected ? "dot is-on" : "dot", cx: x(point.confidence), cy: y(point.cost),
+      class: i === selected ? "dot is-on" : "dot", cx: x(point.share), cy: y(point.cost),
       r: i === selected ? 8 : points.length > 25 ? 2.5 : 4.5,
     })),
   );

@@ -87,7 +87,7 @@ async function loadPath(signal) {
   if (!answer.recourse.blanks.length) return;
   const mine = answer;
   try {
-    mine.path = await postJson("path", mine.body, signal);
+    mine.path = withAnswer(await postJson("path", mine.body, signal), mine.recourse);
   } catch (error) {
     if (signal.aborted) return;
     mine.path = unavailable(error) ? { points: [] } : false;
@@ -95,12 +95,12 @@ async function loadPath(signal) {
   if (mine === answer) { showCurve(); showWhy(); }
 }
 
-async function loadWays(signal, confidence) {
+async function loadWays(signal, point) {
   const mine = answer;
   const inForce = shownBase();
   if (!inForce.changes.length) return;
   try {
-    const body = { ...mine.body, count: COUNT, ...(confidence === undefined ? {} : { confidence }) };
+    const body = { ...mine.body, count: COUNT, ...(point === undefined ? {} : { point }) };
     const found = await postJson("alternatives", body, signal);
     mine.plans = arrange(inForce, found.plans);
   } catch (error) {
@@ -110,9 +110,20 @@ async function loadWays(signal, confidence) {
   if (mine === answer) showWays();
 }
 
+// what a plan asks for; two plans with the same key are the same
+const key = (recourse) => JSON.stringify(recourse.changes.map(({ feature, after, amount }) => [feature, after, amount]));
+
+// the answer's own plan is on the slider: as a point of the path, or beside it where a cheaper one is as sure
+function withAnswer(path, recourse) {
+  const { points } = path;
+  const has = (point) => key(point.recourse) === key(recourse);
+  if (!recourse.changes.length || !points.length || recourse.share === null || points.some(has)) return path;
+  const own = { share: recourse.share, cost: recourse.cost.value, recourse, beside: true };
+  return { ...path, points: [...points, own].sort((a, b) => a.cost - b.cost) };
+}
+
 // the plan in force first, then the others; each remembers its number on the server, for the letter
 function arrange(inForce, plans) {
-  const key = (recourse) => JSON.stringify(recourse.changes.map(({ feature, after, amount }) => [feature, after, amount]));
   const numbered = plans.map((recourse, index) => ({ recourse, index })).filter((plan) => plan.recourse.changes.length);
   const same = numbered.find((plan) => key(plan.recourse) === key(inForce));
   return [{ recourse: inForce, index: same ? same.index : 0 }, ...numbered.filter((plan) => plan !== same)].slice(0, COUNT);
@@ -268,8 +279,8 @@ function showCurve() {
   }
 }
 
-// the point of the path that the first answer stands for, or -1 if the path does not reach it
-const home = () => answer.path.points.findIndex((point) => point.confidence >= answer.path.asked - 1e-9);
+// the point that is the first answer's plan, or -1 if that has none
+const home = () => answer.path.points.findIndex((point) => key(point.recourse) === key(answer.recourse) && answer.recourse.share !== null);
 
 // the points are all here: the plan follows the slider at once, and only the other ways are asked for
 function movedTo(index) {
@@ -284,8 +295,8 @@ function movedTo(index) {
   if (waysControl) waysControl.abort();
   waysControl = new AbortController();
   const { signal } = waysControl;
-  const confidence = answer.point === null ? undefined : answer.path.points[index].confidence;
-  waysTimer = window.setTimeout(() => loadWays(signal, confidence), PAUSE);
+  const point = answer.point === null ? undefined : answer.path.points[index].share;
+  waysTimer = window.setTimeout(() => loadWays(signal, point), PAUSE);
 }
 
 function showPoint(index) {
@@ -333,7 +344,7 @@ function onEdit() {
 function openLetter() {
   const request = { ...answer.body };
   if (answer.recourse.reference) request.reference = answer.recourse.reference;
-  if (answer.point !== null) request.confidence = answer.path.points[answer.point].confidence;
+  if (answer.point !== null) request.point = answer.path.points[answer.point].share;
   if (answer.plans) request.choice = answer.plans[answer.choice].index;
   letter.open(request);
 }

@@ -1,4 +1,4 @@
-// The other plans as cards, and the slider on the cost-confidence path.
+// The other plans as cards, and the slider on the path.
 
 import { staircase } from "./chart.js";
 import { h } from "./dom.js";
@@ -75,7 +75,7 @@ export class Curve {
   draw() {
     const { points, asked, end } = this.path;
     const words = said(this.path);
-    const { value, short } = words.points[this.selected];
+    const { value, short } = said(points[this.selected].recourse).point;
     this.input.setAttribute("aria-valuetext", value);
     this.output.replaceChildren(h("strong", null, value), h("span", { class: "point-short" }, short));
     const width = this.holder.clientWidth || 480;
