@@ -14,14 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import LinearModel
 from armin.problem import Problem
 from armin.solve.search.linear.data import Context
 from armin.solve.search.linear.options import Moves, efficient, spread
+from armin.solve.search.linear.searcher import count_choices
 from armin.solve.search.ways import rows_of
 
-__all__ = ["Folded", "contexts", "fold"]
+__all__ = ["Contexts", "Folded", "Pattern", "contexts", "fold"]
 
 
 class Folded(NamedTuple):
@@ -35,7 +36,7 @@ class Folded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Pattern:
+class Pattern:
     """Options of one feature that move the candidates alike, by rising cost."""
 
     moves: FloatArray | None  # (N, rows); None: not at all
@@ -85,7 +86,72 @@ def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Moves | No
     return Moves(start, (low + high) / 2, (high - low).max(axis=1) <= doubt, cost, doubt)
 
 
-def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) -> list[Context] | None:
+@dataclass(frozen=True, eq=False)
+class Contexts:
+    """All combinations of patterns of a problem, none of them made yet.
+
+    Attributes
+    ----------
+    problem, moves : the problem, and what its options do to the scores
+    patterns : for each feature; the first holds "keep" and all options that move candidates alike
+    score : array of shape (N, rows), before any change
+    """
+
+    problem: Problem
+    moves: Moves
+    patterns: list[list[Pattern]]
+    score: FloatArray
+
+    @property
+    def uneven(self) -> list[int]:
+        """The features with several patterns, those with few of them first."""
+        several = [d for d, patterns in enumerate(self.patterns) if len(patterns) > 1]
+        return sorted(several, key=lambda d: len(self.patterns[d]))
+
+    @property
+    def count(self) -> float:
+        """How many combinations there are, whatever the number of changes."""
+        return float(np.prod([float(len(patterns)) for patterns in self.patterns]))
+
+    @property
+    def choices(self) -> float:
+        """How many choices all contexts have together."""
+        return count_choices([sum(p.option.size for p in each) for each in self.patterns], self.problem.limit)
+
+    def combinations(self) -> Iterator[dict[int, int]]:
+        """Every combination that respects the number of changes: the patterns of features, where not the first."""
+        uneven = self.uneven
+        for picks in product(*(range(len(self.patterns[d])) for d in uneven)):
+            forced = {d: p for d, p in zip(uneven, picks, strict=True) if p}
+            if len(forced) <= self.problem.limit:
+                yield forced
+
+    def make(self, picks: dict[int, int]) -> Context:
+        """The context in which some features have other patterns than their first."""
+        chosen = [patterns[picks.get(d, 0)] for d, patterns in enumerate(self.patterns)]
+        score = self.score
+        for pattern in chosen:
+            if pattern.moves is not None:
+                score = score + pattern.moves
+        size = np.array([p.option.size for p in chosen], dtype=np.int64)
+        use = size > 0
+        start = np.zeros(int(use.sum()) + 1, dtype=np.int64)
+        np.cumsum(size[use], out=start[1:])
+        kept = np.concatenate([np.zeros(0, dtype=np.int64), *(p.option for p in chosen)])
+        forced = np.array([p.forced for p in chosen], dtype=bool)
+        gain = np.concatenate([np.zeros((0, score.shape[1])), *(p.gain for p in chosen)])
+        option = kept - np.repeat(self.moves.start[:-1], size)
+        return Context(
+            np.flatnonzero(use), start, option, gain, self.moves.cost[kept], forced[use], score, self.doubt
+        )  # fmt: skip
+
+    @property
+    def doubt(self) -> float:
+        """What rounding may hide in a sum of scores and gains."""
+        return (len(self.patterns) + 2) * self.moves.doubt
+
+
+def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) -> Contexts | None:
     """Every combination of patterns that respects the number of changes; None where some input is not a number.
 
     With ``apart``, changes that gain nothing stay, as they do where sets of features are ruled out.
@@ -99,47 +165,21 @@ def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) ->
     heard = np.array([bool(model.weights[:, o.columns].any()) for o in problem.options], dtype=bool)
     score = problem.candidates @ rows.coefficients.T + rows.offset
     kept, size = efficient(moves, special, apart, moves.doubt * heard)
-    if moves.even.all():
-        return [_context(moves, kept, size, np.zeros(size.size, dtype=bool), score)]
-    return list(_combinations(problem, rows, moves, kept, size, special, score))
-
-
-def _context(moves: Moves, kept: IntArray, size: IntArray, forced: BoolArray, score: FloatArray) -> Context:
-    """The context of the options ``kept``, ``size`` of each feature."""
-    use = size > 0
-    start = np.zeros(int(use.sum()) + 1, dtype=np.int64)
-    np.cumsum(size[use], out=start[1:])
-    first = np.repeat(moves.start[:-1], size)
-    doubt = (size.size + 2) * moves.doubt
-    gain, cost = moves.gain[kept], moves.cost[kept]
-    return Context(np.flatnonzero(use), start, kept - first, gain, cost, forced[use], score, doubt)
-
-
-def _combinations(
-    problem: Problem, rows: Folded, moves: Moves, kept: IntArray, size: IntArray, special: BoolArray, score: FloatArray
-) -> Iterator[Context]:
-    """The contexts of a problem in which some options move candidates differently."""
     ends = np.cumsum(size)
     patterns = []
     for d in range(size.size):
         plain = kept[ends[d] - size[d] : ends[d]]
-        patterns.append([_Pattern(None, plain, moves.gain[plain], False), *_uneven(problem, d, rows, moves, special)])
-    for combination in product(*patterns):
-        forced = np.array([p.forced for p in combination], dtype=bool)
-        if forced.sum() > problem.limit:
-            continue
-        moved = score
-        for p in combination:
-            if p.moves is not None:
-                moved = moved + p.moves
-        chosen = np.concatenate([p.option for p in combination])
-        sizes = np.array([p.option.size for p in combination], dtype=np.int64)
-        context = _context(moves, chosen, sizes, forced, moved)
-        yield context._replace(gain=np.concatenate([p.gain for p in combination]))
+        whole = bool(special[d])
+        others = _uneven(problem, d, rows, moves, whole, whole or apart)
+        patterns.append([Pattern(None, plain, moves.gain[plain], False), *others])
+    return Contexts(problem, moves, patterns, score)
 
 
-def _uneven(problem: Problem, d: int, rows: Folded, moves: Moves, special: BoolArray) -> Iterator[_Pattern]:
-    """The patterns of the options of a feature that do not move all candidates alike."""
+def _uneven(problem: Problem, d: int, rows: Folded, moves: Moves, special: bool, apart: bool) -> Iterator[Pattern]:
+    """The patterns of the options of a feature that do not move all candidates alike.
+
+    Without ``apart``, an option that leaves each candidate as it is or moves it away is no better than "keep".
+    """
     begin = int(moves.start[d])
     rest = np.flatnonzero(~moves.even[begin : int(moves.start[d + 1])])
     if rest.size == 0:
@@ -147,16 +187,22 @@ def _uneven(problem: Problem, d: int, rows: Folded, moves: Moves, special: BoolA
     option = problem.options[d]
     rest = rest[np.argsort(option.costs[rest], kind="stable")]
     change = option.outcomes[:, rest] - option.outcomes[:, :1]
+    idle = (change == 0).all(axis=2)  # (N, rest): the very same inputs
     change = change @ rows.coefficients[:, option.columns].T  # (N, rest, rows)
+    if not apart:
+        use = ~(idle | (change[:, :, 0] <= -moves.doubt)).all(axis=0)
+        rest, change = rest[use], change[:, use]
+        if rest.size == 0:
+            return
     level = change[0]
     shape = change - level[None]
     open_ = list(range(rest.size))
     while open_:
         like = [i for i in open_ if float(np.abs(shape[:, i] - shape[:, open_[0]]).max()) <= moves.doubt]
         gain, chosen = level[like], begin + rest[like]
-        if not special[d]:
+        if not special:
             best = np.maximum.accumulate(np.concatenate([[-np.inf], gain[:, 0]]))
             use = gain[:, 0] > best[:-1] - moves.doubt
             gain, chosen = gain[use], chosen[use]
-        yield _Pattern(shape[:, open_[0]], chosen, gain, True)
+        yield Pattern(shape[:, open_[0]], chosen, gain, True)
         open_ = [i for i in open_ if i not in like]

@@ -3,149 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 
-from armin.arrays import FloatArray
 from armin.models.kinds import LinearModel
-from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
+from armin.problem import Problem
 from armin.solve.search.goals import FEW_CHOICES, Frontier, Goal, Several, consider
-from armin.solve.search.linear.contexts import contexts, fold
-from armin.solve.search.linear.data import (
-    BOUND,
-    CAP,
-    DEPTH,
-    FOUND,
-    LEAST,
-    NEED,
-    NODES,
-    PLAIN,
-    SURE,
-    Context,
-    Crowd,
-    new_work,
-)
+from armin.solve.search.linear.branches import Branches
+from armin.solve.search.linear.contexts import Contexts, contexts, fold
+from armin.solve.search.linear.data import CAP, FOUND, NODES, Crowd
 from armin.solve.search.linear.nodes import dive, keep_choice
-from armin.solve.search.linear.prices import begin, least_cap
+from armin.solve.search.linear.searcher import Searcher
 
 __all__ = ["LinearEngine", "start_linear"]
 
-_NODES = 100_000  # between two looks at the clock
-_LOOKS = 10_000_000  # at a row of a candidate, between two looks at the clock
+FEW_CONTEXTS = 8
+"""Up to this many contexts are all made at once; more are made as they are needed."""
+
+_TRY = 4096  # nodes for each budget of the context that is looked at first
 _PROBE = 256  # nodes without a budget that may settle a problem at once
-
-
-class _Searcher:
-    """The search of one context."""
-
-    def __init__(self, problem: Problem, context: Context, crowd: Crowd) -> None:
-        self.problem, self.context, self.crowd = problem, context, crowd
-        self.scalar = crowd.way.size == 1
-        self.work = new_work(context, len(problem.options), problem.limit, problem.aggregate == "max")
-        self.rising = self.reached = np.zeros(0)
-        if self.scalar:
-            rank = np.argsort(-context.score[:, 0], kind="stable")
-            self.rising, self.reached = -context.score[rank, 0], np.cumsum(crowd.weight[rank])
-        # sums of whole numbers do not depend on their order
-        self.counts = self.scalar and bool(np.all(crowd.weight == np.floor(crowd.weight)))
-
-    @cached_property
-    def choices(self) -> float:
-        """How many choices this context has."""
-        # elementary symmetric sums of the blocks' sizes, without the lower ones where a block must change
-        sums = [1.0] + [0.0] * self.problem.limit
-        for size, forced in zip(np.diff(self.context.start).tolist(), self.context.forced.tolist(), strict=True):
-            sums = [(0.0 if forced else n) + size * (sums[k - 1] if k else 0.0) for k, n in enumerate(sums)]
-        return sum(sums)
-
-    def demand(self, require: float, single: bool) -> None:
-        """Search for choices that this weight accepts; ``single`` if the cheapest of them is all that is wanted."""
-        number, total = self.work.number, self.crowd.total
-        number[NEED] = require - 1e-12 * total
-        number[LEAST], number[SURE] = -np.inf, np.inf
-        self.work.counter[DEPTH] = -1
-        self.work.counter[PLAIN] = single and not self.problem.rules and not self.problem.forbidden
-        if self.scalar:
-            # the requirement is lowered by twice the tolerance; one of the two is granted to every choice
-            sure = require + (WEIGHT_TOLERANCE + 1e-12) * total
-            number[LEAST], number[SURE] = _order_statistic(self.rising, self.reached, number[NEED], sure)
-            number[LEAST] -= self.context.doubt
-            number[SURE] += self.context.doubt
-
-    @property
-    def keep_may_do(self) -> bool:
-        """Whether changing nothing may be valid here."""
-        return not self.context.forced.any() and (not self.scalar or self.work.number[LEAST] <= 0.0)
-
-    @cached_property
-    def share(self) -> int:
-        """How many nodes take some hundredths of a second: with several rows, each may look at all candidates."""
-        return _NODES if self.scalar else min(_NODES, 1 + _LOOKS // self.context.score.size)
-
-    @property
-    def priced(self) -> bool:
-        """Whether gain has a price, which sees at once where there is not enough of it."""
-        return self.scalar and self.problem.aggregate == "sum"
-
-    def least_cap(self, low: float, high: float) -> float:
-        """A budget below which nothing is valid in this context."""
-        if not self.priced or self.work.number[LEAST] <= 0 or low >= high:
-            return low
-        return (1 - 1e-12) * float(least_cap(self.context, self.work, low, high))
-
-    def begin(self, cap: float) -> None:
-        """Go to the root, for choices that cost less than ``cap``."""
-        begin(self.context, self.work, cap)
-        self.work.number[CAP] = cap
-        self.work.counter[FOUND] = -1
-
-    @property
-    def finished(self) -> bool:
-        """Whether no node below the budget is open."""
-        return bool(self.work.counter[DEPTH] < 0 or self.work.number[BOUND] >= self.work.number[CAP])
-
-    def found(self) -> tuple[Choice, float]:
-        """The choice that was found, and the weight that accepts it."""
-        out, gain = [0] * len(self.problem.options), 0.0
-        for o in self.work.best[: int(self.work.counter[FOUND])].tolist():
-            b = int(self.context.start.searchsorted(o, side="right")) - 1
-            out[int(self.context.features[b])] = int(self.context.option[o])
-            gain += float(self.context.gain[o, 0])
-        choice = tuple(out)
-        if self.counts:
-            sure = int(self.rising.searchsorted(gain - self.context.doubt))
-            if sure == self.rising.size or self.rising[sure] > gain + self.context.doubt:  # nobody is at the cut
-                return choice, float(self.reached[sure - 1]) if sure else 0.0
-        return choice, self.problem.weight_accepted(choice)
-
-
-def _order_statistic(rising: FloatArray, reached: FloatArray, may: float, sure: float) -> tuple[float, float]:
-    """The total gain from which candidates of weight ``may`` are accepted, and from which those of ``sure`` are."""
-    least, enough, n = int(reached.searchsorted(may)), int(reached.searchsorted(sure)), rising.size
-    return float(rising[min(least, n - 1)]), float(rising[enough]) if enough < n else np.inf
 
 
 class LinearEngine:
     """All contexts of a problem, searched for one required weight after another.
 
-    Where there are few choices, one pass looks at each of them once at most, whatever the goal.
+    Where there are few choices, one pass looks at each of them once at most, whatever the goal. Where there are many
+    contexts, they are leaves of a tree, and only those that may hold a choice within the budget are made.
 
     Attributes
     ----------
     bound : no choice that the goal wants costs less
     """
 
-    def __init__(self, problem: Problem, searchers: list[_Searcher]) -> None:
-        self.problem, self.searchers, self.bound = problem, searchers, 0.0
+    def __init__(self, problem: Problem, found: Contexts, crowd: Crowd) -> None:
+        self.problem, self.bound = problem, 0.0
         costs = np.concatenate([np.zeros(1), *(o.costs for o in problem.options)])
         self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
         self.cheapest = float(costs.min(where=costs > 0, initial=1.0))
-        self.choices = sum(s.choices for s in searchers)
+        self.choices = found.choices
+        self.tree: Branches | None = None
+        if found.count > FEW_CONTEXTS and self.choices > FEW_CHOICES:
+            self.tree = Branches(found, crowd)
+            self.searchers = [self.tree.kept]
+        else:
+            self.searchers = [Searcher(problem, found.make(picks), crowd) for picks in found.combinations()]
 
     @property
     def nodes(self) -> int:
-        return sum(int(s.work.counter[NODES]) for s in self.searchers)
+        made = self.searchers if self.tree is None else self.tree.made
+        return sum(int(s.work.counter[NODES]) for s in made)
 
     def search(self, goal: Goal) -> Iterator[None]:
         """Answer the steps of the goal's stairs, the lowest first: what it costs bounds all that follow."""
@@ -167,7 +73,7 @@ class LinearEngine:
             if few:
                 yield from self._sweep(goal)
                 return
-            yield from self._answer(goal, require)
+            yield from self._answer(goal, require, single)
 
     def _sweep(self, goal: Goal) -> Iterator[None]:
         """Offer all that any step of the stairs could want, in one pass."""
@@ -175,15 +81,18 @@ class LinearEngine:
             yield from self._stage(searcher, goal, np.inf, np.inf)
         self.bound = goal.worst
 
-    def _answer(self, goal: Goal, require: float) -> Iterator[None]:
+    def _answer(self, goal: Goal, require: float, single: bool) -> Iterator[None]:
         """Let the budget grow until the cheapest choice of this weight is proved, or that there is none."""
         low = max(self.cheapest, self.bound)
         cap, before = low, self.nodes
-        if self.bound == 0.0:  # else the bound is a good start
+        if self.tree is not None:
+            cap = min(max(low, self.tree.least(require)), self.dearest)
+            yield from self._try(self.tree.likely(require), goal, require, single)
+        elif self.bound == 0.0:  # else the bound is a good start
             cap = min((s.least_cap(low, self.dearest) for s in self.searchers), default=self.dearest)
         if cap > low:
             self.bound = cap
-        for searcher in self.searchers:
+        for searcher in self.searchers if self.tree is None else ():
             if not searcher.priced:
                 yield from self._stage(searcher, goal, require, np.inf, _PROBE)
         left = [s for s in self.searchers if s.priced or not s.finished]
@@ -191,8 +100,11 @@ class LinearEngine:
             # a budget spares nothing where what was spent on smaller ones is a good part of all there is
             spent = 4 * (self.nodes - before) > self.choices
             cap = 1.1 * cap if cap < self.dearest and not spent else np.inf
-            for searcher in left:
-                yield from self._stage(searcher, goal, require, cap)
+            if self.tree is not None:
+                yield from self._climb(self.tree, goal, require, single, cap)
+            else:
+                for searcher in left:
+                    yield from self._stage(searcher, goal, require, cap)
             known = _known(goal, require)
             if known <= cap or cap > self.dearest:
                 self.bound = known
@@ -200,8 +112,26 @@ class LinearEngine:
             self.bound = max(self.bound, cap)
             cap *= 1.2
 
+    def _try(self, searcher: Searcher, goal: Goal, require: float, single: bool) -> Iterator[None]:
+        """Look for some choice in one context, so that the others need not be looked at for anything dearer."""
+        searcher.demand(require, single)
+        cap = searcher.least_cap(self.cheapest, self.dearest)
+        while cap <= self.dearest and _known(goal, require) > cap:
+            cap *= 1.3
+            yield from self._stage(searcher, goal, require, cap, _TRY)
+
+    def _climb(self, tree: Branches, goal: Goal, require: float, single: bool, cap: float) -> Iterator[None]:
+        """Search the contexts of a tree that may hold a choice below a budget, the most promising first."""
+        for searcher in tree.leaves(require, lambda: min(cap, _known(goal, require))):
+            if searcher is None:
+                yield
+                continue
+            if searcher.require != require:
+                searcher.demand(require, single)
+            yield from self._stage(searcher, goal, require, cap)
+
     def _stage(
-        self, searcher: _Searcher, goal: Goal, require: float, cap: float, most: float = np.inf
+        self, searcher: Searcher, goal: Goal, require: float, cap: float, most: float = np.inf
     ) -> Iterator[None]:
         """Search one context below a budget, in no more than ``most`` nodes."""
         work, bans = searcher.work, goal.bans()
@@ -221,7 +151,7 @@ class LinearEngine:
             if not searcher.finished:
                 yield
 
-    def _offer(self, searcher: _Searcher, goal: Goal) -> bool:
+    def _offer(self, searcher: Searcher, goal: Goal) -> bool:
         """Offer what was found if the problem allows it."""
         choice, weight = searcher.found()
         cost = self.problem.cost(choice)
@@ -244,5 +174,4 @@ def start_linear(problem: Problem, model: LinearModel, apart: bool) -> LinearEng
     if found is None:
         return None
     weights = np.ascontiguousarray(problem.weights, dtype=np.float64)
-    crowd = Crowd(rows.way.astype(np.int64), weights, float(weights.sum()))
-    return LinearEngine(problem, [_Searcher(problem, context, crowd) for context in found])
+    return LinearEngine(problem, found, Crowd(rows.way.astype(np.int64), weights, float(weights.sum())))
