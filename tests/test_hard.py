@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
