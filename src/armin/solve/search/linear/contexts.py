@@ -51,6 +51,9 @@ def fold(model: LinearModel) -> Folded:
     one row at the cost of another raises neither their sum, so that it sees what the rows on their own do not.
     """
     rows = rows_of(model.decision)
+    if rows.way.size == 1:
+        offset = rows.coefficients @ model.intercept - rows.cut
+        return Folded(rows.coefficients @ model.weights, offset, rows.way, 2.0, rows.blur)
     picks: list[list[int]] = []
     for w in np.unique(rows.way):
         here = np.flatnonzero(rows.way == w).tolist()

@@ -54,10 +54,13 @@ class _Searcher:
     def choices(self) -> float:
         """How many choices this context has."""
         # elementary symmetric sums of the blocks' sizes, without the lower ones where a block must change
-        sums = [1.0] + [0.0] * self.problem.limit
+        sums = np.zeros(self.problem.limit + 1)
+        sums[0] = 1.0
         for size, forced in zip(np.diff(self.context.start).tolist(), self.context.forced.tolist(), strict=True):
-            sums = [(0.0 if forced else n) + size * (sums[k - 1] if k else 0.0) for k, n in enumerate(sums)]
-        return sum(sums)
+            more = size * sums[:-1]
+            sums = np.zeros(sums.size) if forced else sums
+            sums[1:] += more
+        return float(sums.sum())
 
     def demand(self, require: float, single: bool) -> None:
         """Search for choices that this weight accepts; ``single`` if the cheapest of them is all that is wanted."""
@@ -141,7 +144,21 @@ class LinearEngine:
         costs = np.concatenate([np.zeros(1), *(o.costs for o in problem.options)])
         self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
         self.cheapest = float(costs.min(where=costs > 0, initial=1.0))
-        self.choices = sum(s.choices for s in searchers)
+
+    @cached_property
+    def choices(self) -> float:
+        """How many choices there are."""
+        return sum(s.choices for s in self.searchers)
+
+    @cached_property
+    def few(self) -> bool:
+        """Whether there are few choices; those with two changes are counted first, as that is quick."""
+        if self.problem.limit >= 2:
+            first = self.searchers[0].context  # in which nothing is forced
+            sizes = np.diff(first.start)
+            if first.cost.size**2 - int(sizes @ sizes) > 2 * FEW_CHOICES:
+                return False
+        return self.choices <= FEW_CHOICES
 
     @property
     def nodes(self) -> int:
@@ -155,7 +172,7 @@ class LinearEngine:
             step = int(stairs.cost.searchsorted(self.bound, side="right"))
             if step == stairs.cost.size:
                 return
-            require, few = float(stairs.require[step]), self.choices <= FEW_CHOICES
+            require, few = float(stairs.require[step]), self.few
             # whether the cheapest choice of this weight is all that a pass should find
             single = goal.one_by_one if isinstance(goal, Several) else not (few and isinstance(goal, Frontier))
             for searcher in self.searchers:
@@ -189,7 +206,8 @@ class LinearEngine:
         left = [s for s in self.searchers if s.priced or not s.finished]
         while True:
             # a budget spares nothing where what was spent on smaller ones is a good part of all there is
-            spent = 4 * (self.nodes - before) > self.choices
+            nodes = self.nodes - before
+            spent = 4 * nodes > FEW_CHOICES and 4 * nodes > self.choices
             cap = 1.1 * cap if cap < self.dearest and not spent else np.inf
             for searcher in left:
                 yield from self._stage(searcher, goal, require, cap)
