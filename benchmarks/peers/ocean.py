@@ -5,6 +5,7 @@ Nearest in the ℓ1 distance of its own coordinates; it cannot be told what may 
 
 from __future__ import annotations
 
+import copy
 import sys
 from typing import Any
 
@@ -36,7 +37,7 @@ def ocean(cell: Cell, rows: pd.DataFrame) -> list[Found]:
     )
     if not np.array_equal(processed.to_numpy(dtype=float), np.asarray(encoder.transform(cell.train), dtype=float)):
         raise AbsentError("it would encode these columns in another way than the model")
-    method = ConstraintProgrammingExplainer(model, mapper=mapper)
+    method = ConstraintProgrammingExplainer(_named(model, processed.columns), mapper=mapper)
     desired = list(model.classes_).index(cell.desired)
 
     def ask(row: pd.DataFrame) -> pd.DataFrame | None:
@@ -45,6 +46,17 @@ def ocean(cell: Cell, rows: pd.DataFrame) -> list[Found]:
         return None if found is None else _decoded(found.x, processed.columns, row)
 
     return ask_each(rows, ask)
+
+
+def _named(model: Any, columns: pd.Index) -> Any:
+    """The model with the names of its columns, which OCEAN looks for in boosted trees."""
+    if isinstance(model, RandomForestClassifier):
+        return model
+    named = copy.deepcopy(model)
+    named.get_booster().feature_names = [
+        " ".join(part for part in column if part) if isinstance(column, tuple) else column for column in columns
+    ]
+    return named
 
 
 def _decoded(point: np.ndarray, columns: Any, row: pd.DataFrame) -> pd.DataFrame:

@@ -46,6 +46,9 @@ def run_cell(cell: Cell, peers: Sequence[Peer] = PEERS) -> list[Line]:
         except AbsentError as error:
             lines.append(Line(cell.dataset, cell.model, peer.name, reason=str(error)))
             continue
+        except Exception as error:  # one peer that fails must not end the others
+            lines.append(Line(cell.dataset, cell.model, peer.name, reason=f"failed: {type(error).__name__}"))
+            continue
         verdicts = [_judged(cell, rows, i + 1, one.plan) for i, one in enumerate(found)]
         if base is None or optima is None:
             base, optima = found, [None if v is None else v.cost for v in verdicts]
