@@ -31,12 +31,12 @@ def judge(cell: Cell, row: pd.DataFrame, plan: pd.DataFrame) -> Verdict:
     broken = {
         word for i, feature in enumerate(schema) for word in broken_by(feature, values[i], before[i], after[i])
     } | {"rule" for rule in schema.rules if not rule.allows(schema, before[None], after[None]).all()}
-    if np.isnan(after).any():
-        cost = math.inf
-    else:
-        known = cell.explainer.fitted_.cost
-        cost = float(sum(known.table(i, before[i : i + 1], after[i : i + 1, None])[0, 0] for i in range(len(schema))))
-    return Verdict(accepted(cell, row, plan), tuple(sorted(broken)), cost, int(np.sum(before != after)))
+    changes = int(np.sum(before != after))
+    if np.isnan(after).any():  # no such value: nothing to show to the model, and no price
+        return Verdict(False, tuple(sorted(broken)), math.inf, changes)
+    known = cell.explainer.fitted_.cost
+    cost = float(sum(known.table(i, before[i : i + 1], after[i : i + 1, None])[0, 0] for i in range(len(schema))))
+    return Verdict(accepted(cell, row, plan), tuple(sorted(broken)), cost, changes)
 
 
 def code_of(feature: Feature, value: object) -> float:

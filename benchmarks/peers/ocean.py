@@ -1,6 +1,6 @@
 """OCEAN's constraint programme: the nearest accepted point of a forest or of boosted trees, proved by CP-SAT.
 
-Nearest in the ℓ1 distance of its own coordinates; it cannot be told what may not change.
+Nearest in the ℓ1 distance of the columns that the model was trained on; it cannot be told what may not change.
 """
 
 from __future__ import annotations

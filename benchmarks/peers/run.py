@@ -8,6 +8,7 @@ peer may leave. Each is asked about one more person first, uncounted. CPU is tha
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -56,6 +57,11 @@ def run_cell(cell: Cell, peers: Sequence[Peer] = PEERS) -> list[Line]:
     return lines
 
 
+def plain(one: Line) -> dict[str, Any]:
+    """A line for JSON, which has no NaN."""
+    return {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in asdict(one).items()}
+
+
 def _judged(cell: Cell, rows: pd.DataFrame, i: int, plan: pd.DataFrame | None) -> Verdict | None:
     return None if plan is None else judge(cell, rows.iloc[[i]], plan)
 
@@ -78,6 +84,6 @@ def end_to_end(
     (out / "peers.md").write_text(page, encoding="utf-8")
     if path is not None:
         path.parent.mkdir(exist_ok=True, parents=True)
-        results: dict[str, Any] = {"about": about, "threads": threads, "lines": [asdict(one) for one in lines]}
+        results: dict[str, Any] = {"about": about, "threads": threads, "lines": [plain(one) for one in lines]}
         path.write_text(json.dumps(results, indent=1), encoding="utf-8")
     print(page)
