@@ -33,11 +33,11 @@ import pytest
 
 HOME = Path(__file__).resolve().parent.parent
 ROOMS: dict[str, tuple[str, str]] = {  # a room, where it is, and the tests that speak of it
-    "explainer": ("explainer", "faults faults_steps faults_fitted promise ask stress refusals worlds laws"),
-    "recourse": ("recourse", "faults_told faults_steps recourse views worlds letter"),
-    "problem": ("problem", "faults faults_told solve rules laws"),
-    "promise": ("promise", "faults promise theory"),
-    "rules": ("schema/rules", "rules schema refusals"),
+    "explainer": ("explainer", "faults_left faults faults_steps faults_fitted promise ask stress refusals worlds laws"),
+    "recourse": ("recourse", "faults_left faults_told faults_steps recourse views worlds letter"),
+    "problem": ("problem", "faults_left faults faults_told solve rules laws"),
+    "promise": ("promise", "faults_left faults promise theory"),
+    "rules": ("schema/rules", "faults_left rules schema refusals"),
     "letter": ("letter/content.py", "faults_letter letter"),
     "report": ("report", "faults_told faults_drawn recourse words assess stress"),
 }

@@ -1,0 +1,228 @@
+"""Laws that small faults would break: whom a promise is tested on, and the plain parts that nothing else entered."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from armin import ARMIN, Schema
+from armin.errors import DataError, SchemaError
+from armin.explainer import calibrate as testing
+from armin.explainer.advise import pose
+from armin.explainer.methods import UntestedError
+from armin.problem import Status
+from armin.promise import Calibration, Promise, Tilt, Trials, choose_level
+from armin.recourse import Validity
+from armin.recourse.certificate import Certificate
+from armin.schema import AtMostOne, Feature, Rule, Together
+
+RNG = np.random.default_rng(1)
+X = pd.DataFrame(RNG.integers(0, 1000, (160, 3)), columns=["a", "b", "c"])
+MODEL = LogisticRegression().fit(X / 1000, np.where(X.sum(axis=1) > 1500, "yes", "no"))
+MODEL.coef_ = MODEL.coef_ / 1000  # for rows as they are
+SCHEMA = Schema.infer(X)
+
+
+def explainer(**more: object) -> ARMIN:
+    given = {"n_samples": 12, "n_fresh": 30, "sampler": "uniform"} | more
+    return ARMIN(MODEL, SCHEMA, desired="yes", **given).fit(X[:60], people=X[60:] if "promise" in more else None)
+
+
+# whom a promise is tested on
+
+
+def hides(pattern: str, least: int = 0) -> Any:
+    """A missingness model: "b" and "ab" in turn, or only what is asked for; those with a small ``a`` hide nothing."""
+
+    def make(rows: pd.DataFrame, random_state: object = None) -> pd.DataFrame:
+        rows = rows.astype(float).copy()
+        mine = pattern.split()
+        for i in range(len(rows)):
+            if rows["a"].iloc[i] >= least:
+                rows.iloc[i, [rows.columns.get_loc(name) for name in mine[i % len(mine)]]] = np.nan
+        return rows
+
+    return make
+
+
+def people_for(monkeypatch: pytest.MonkeyPatch, enough: int, blanks: tuple[str, ...] | None, model: Any) -> Any:
+    monkeypatch.setattr("armin.explainer.methods.ENOUGH", enough)
+    fitted = explainer(promise=Promise(0.6, n_people=40, missingness=model))
+    return fitted, fitted._tested_on(fitted.current, Promise.of(fitted.promise), blanks)
+
+
+@pytest.mark.parametrize("blanks", [("b",), ("a", "b")])
+def test_named_blanks_are_tested_on_those_whom_the_missingness_model_gives_just_these(monkeypatch, blanks):
+    _, (people, masks, words) = people_for(monkeypatch, 1, blanks, hides("b ab"))
+    assert words == "same"
+    assert len(people) == len(masks) > 0
+    assert (masks == [name in blanks for name in SCHEMA.names]).all()
+
+
+def test_where_too_few_have_just_these_blanks_all_with_some_blank_stand_for_them(monkeypatch):
+    fitted, (people, masks, words) = people_for(monkeypatch, 10_000, ("b",), hides("b ab", least=400))
+    assert words == "model"
+    assert masks.any(axis=1).all()
+    assert (masks[:, 1]).all()
+    assert set(masks[:, 0].tolist()) == {True, False}
+    assert len(people) < len(fitted.others_)  # who hides nothing is not among them
+    _, (same, _, again) = people_for(monkeypatch, 1, None, hides("b ab", least=400))
+    assert again == "model"  # no blanks were named
+    assert len(same) == len(people)
+
+
+def test_enough_is_counted_among_those_whom_the_promise_is_about(monkeypatch):
+    fitted, (people, masks, _) = people_for(monkeypatch, 1, ("b",), hides("b"))
+    about = int(testing.tested_people(fitted.current, people, masks).sum())
+    assert 0 < about < len(people)  # some are accepted
+    assert people_for(monkeypatch, about, ("b",), hides("b"))[1][2] == "same"
+    assert people_for(monkeypatch, about + 1, ("b",), hides("b"))[1][2] == "model"
+
+
+def test_blanks_that_the_missingness_model_never_makes_cannot_be_tested(monkeypatch):
+    with pytest.raises(UntestedError, match="never leaves c blank"):
+        people_for(monkeypatch, 1, ("c",), hides("b ab"))
+    with pytest.raises(DataError, match="makes no blank"):
+        people_for(monkeypatch, 1, None, hides("b", least=1001))
+
+
+def test_nobody_is_tested_where_nobody_hides_anything_and_everybody_where_nothing_was_decided():
+    rows = X[:20].to_numpy(dtype=float)
+    nothing, b = np.zeros((20, 3), dtype=bool), np.repeat([[False, True, False]], 20, axis=0)
+    for decision in ("complete", None):
+        fitted = explainer(decision=decision).current
+        assert not testing.tested_people(fitted, rows, nothing).any()
+    assert testing.tested_people(explainer(decision=None).current, rows, b).all()
+    rejected = MODEL.predict(pd.DataFrame(rows, columns=X.columns)) == "no"
+    assert (testing.tested_people(explainer(decision="complete").current, rows, b) == rejected).all()
+
+
+def test_an_explainer_that_may_not_test_says_so_and_does_not(monkeypatch):
+    fitted = explainer(promise=Promise(0.6, n_people=10))
+    row = {"a": 300, "b": None, "c": 200}
+    monkeypatch.setattr("armin.explainer.methods.calibrate", lambda *a, **k: pytest.fail("tests"))
+    answer = fitted.without_testing().explain(row)
+    assert answer.certificate.calibration is None
+    assert [note.code for note in answer.notes][:1] == ["notes.untested"]
+    locked = fitted.without_testing().explain(row, locked=["c"])
+    assert [note.code for note in locked.notes][:1] == ["notes.untested_locked"]
+    assert fitted.calibrations_ == {}
+
+
+def test_a_tested_answer_does_not_say_that_it_is_untested():
+    fitted = explainer(promise=Promise(0.5, n_people=12))
+    answer = fitted.explain({"a": 300, "b": None, "c": 200})  # one blank of three
+    assert answer.certificate.calibration is not None
+    assert "notes.untested" not in {note.code for note in answer.notes}
+
+
+def calibration(**more: Any) -> Calibration:
+    trials = Trials(np.array([0.5, 1.0]), np.ones((40, 2), dtype=bool), np.ones((40, 2), dtype=bool))
+    return choose_level(trials, 0.8, **more)
+
+
+def test_tilts_are_of_ordered_features_that_everybody_hides():
+    X = pd.DataFrame({"number": [1.0, 2.0] * 20, "yes": [0, 1] * 20, "kind": ["x", "y"] * 20, "rest": range(40)})
+    schema = Schema((
+        Feature("number", "continuous", lower=0, upper=9), Feature("yes", "binary", categories=(0, 1)),
+        Feature("kind", "categorical", categories=("x", "y")), Feature("rest", "integer", lower=0, upper=40),
+    ))  # fmt: skip
+    people = schema.encode(X)
+    masks = np.ones((40, 4), dtype=bool)
+    masks[:, 3] = False
+    works = people[:, 0] > 1.5  # whoever has the higher number: a promise is lost if others hide it
+    planned = np.ones((40, 2), dtype=bool)
+    trials = Trials(np.array([0.5, 1.0]), planned, np.repeat(works[:, None], 2, axis=1))
+
+    fitted: Any = SimpleNamespace(schema=schema)
+    found = calibration()
+    assert found.kept
+    tilts = testing._tilts(fitted, people, masks, trials, found)
+    assert [tilt.feature for tilt in tilts] == ["number"]
+    masks[0, 0] = False
+    assert testing._tilts(fitted, people, masks, trials, found) == ()
+
+
+def test_a_promise_that_can_be_lost_says_when():
+    tilts = (Tilt("up", 0.5), Tilt("down", -0.25), Tilt("never", None))
+    said = replace(calibration(), tilts=tilts).asides
+    assert [one.code for one in said] == ["calibration.planned", "calibration.lost_up", "calibration.lost_down"]
+    assert said[1].values["factor"] == pytest.approx(math.exp(0.5))
+    assert said[2].values["factor"] == pytest.approx(math.exp(0.25))
+
+
+# plain parts
+
+
+def test_a_certificate_as_plain_data():
+    given: dict[str, Any] = {
+        "status": Status.OPTIMAL, "bound": 1.0, "gap": 0.0, "confidence": 0.8, "validity": Validity(9, 10),
+        "fresh": Validity(8, 10), "error": 0.25, "calibration": None, "conditioned": None, "blanks": 1, "sampler": "s",
+        "samples": 10, "seed": 0,
+    }  # fmt: skip
+    full = Certificate(**given).to_dict()
+    assert full["validity"] == Validity(9, 10).to_dict()
+    assert full["fresh"] == {
+        **Validity(8, 10).to_dict(), "interval": list(Validity(8, 10).interval()), "level": 0.95,
+    }  # fmt: skip
+    bare = Certificate(**given | {"validity": None, "fresh": None, "bound": math.inf}).to_dict()
+    assert (bare["validity"], bare["fresh"], bare["bound"]) == (None, None, None)
+    json.dumps(bare, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class NotBoth(Rule):
+    """A rule of one's own that knows no faster way: not both above 5."""
+
+    features: tuple[str, ...] = ("a", "b")
+
+    def sentence(self, schema: Schema) -> str:
+        return "not both"
+
+    def allows(self, schema: Schema, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        return np.asarray(~(after[:, :2] > 5).all(axis=1))
+
+
+SMALL = Schema(tuple(Feature(name, "integer", lower=0, upper=9) for name in "abc"))
+
+
+def test_a_rule_of_ones_own_is_asked_about_every_completion():
+    candidates = np.array([[1.0, 2.0, 0.0], [7.0, 2.0, 0.0]])
+    first = SimpleNamespace(position=0, values=np.array([[1.0, 6.0], [7.0, 6.0]]))
+    second = SimpleNamespace(position=1, values=np.array([[2.0, 8.0]]))
+    assert NotBoth().table(SMALL, first, second, candidates).tolist() == [[True, False], [True, False]]
+    one = SimpleNamespace(position=0, values=first.values[:1])
+    only = NotBoth().table(SMALL, one, second, candidates[:1])
+    assert only.tolist() == [[True, True], [True, False]]
+
+
+def test_a_rule_that_says_nothing_is_no_rule():
+    class Silent(Rule):
+        features = ("a", "z")
+
+    with pytest.raises(NotImplementedError):
+        Silent().allows(SMALL, np.zeros((1, 3)), np.zeros((1, 3)))
+    with pytest.raises(SchemaError, match="z"):
+        Silent().check(SMALL)
+
+
+@pytest.mark.parametrize("kind", [Together, AtMostOne])
+def test_groups_are_enforced_by_pairs(kind):
+    assert kind(("a", "b", "c")).pairs() == [kind(("a", "b")), kind(("a", "c")), kind(("b", "c"))]
+
+
+def test_whom_a_choice_is_judged_by():
+    codes = np.array([300.0, np.nan, 200.0])
+    stated = pose(explainer().current, codes, (), 0.75).stated
+    choice = tuple(0 for _ in stated.problem.options)
+    assert stated.asks_completions
+    assert not stated.asks_row
+    assert np.array_equal(stated.after(choice), stated.candidates)
