@@ -17,7 +17,13 @@ from armin import ARMIN, Schema
 from armin.errors import DataError, SchemaError
 from armin.explainer import calibrate as testing
 from armin.explainer.advise import pose
+from armin.explainer.answer import _stuck
+from armin.explainer.ask import AskOrAct, _question
+from armin.explainer.compare import Comparison
+from armin.explainer.judge import judge_path
 from armin.explainer.methods import UntestedError
+from armin.explainer.stress import StressCurve, StressPoint, StressTest
+from armin.explainer.telling import Teller
 from armin.problem import Status
 from armin.promise import Calibration, Promise, Tilt, Trials, choose_level
 from armin.recourse import Validity
@@ -226,3 +232,113 @@ def test_whom_a_choice_is_judged_by():
     assert stated.asks_completions
     assert not stated.asks_row
     assert np.array_equal(stated.after(choice), stated.candidates)
+
+
+# what is said
+
+
+def test_blanks_that_cannot_move_are_named():
+    schema = Schema(
+        (Feature("a", "integer", lower=0, upper=9, blank="shift"), Feature("b", "integer", lower=0, upper=9))
+    )
+    blank = np.array([np.nan, np.nan])
+
+    def stuck(moves: tuple[int, ...], locked: tuple[str, ...] = (), row: np.ndarray = blank) -> list[str]:
+        grid = SimpleNamespace(schema=schema, moves=[SimpleNamespace(position=i) for i in moves])
+        said = _stuck(SimpleNamespace(grid=grid, row=row), locked)
+        return [name.key for message in said for name in message.values["features"]]
+
+    assert stuck(()) == ["a"]  # b is set, not shifted
+    assert stuck((0, 1)) == []
+    assert stuck((), locked=("a",)) == []
+    assert stuck((), row=np.array([1.0, np.nan])) == []
+
+
+def curve(feature: Feature | None, beyond: float) -> StressCurve:
+    """A plan that works for all, and for this share where the blank is other than it seems."""
+    points = [StressPoint(delta, beyond if delta else 1.0, 500.0, math.nan) for delta in (-1.0, 0.0, 1.0)]
+    return StressCurve(feature, None, tuple(points), 1.0, False)
+
+
+def test_a_stress_test_speaks_of_single_blanks_first():
+    plan = explainer().explain({"a": 300, "b": None, "c": 200})
+    single, together = curve(SCHEMA["b"], 0.9), curve(None, 0.2)
+
+    def said(*curves: StressCurve) -> str:
+        return StressTest(plan, 0.75, "tilt", curves).sentence
+
+    assert said(single, together) == said(together, single) == said(single)
+    assert said(single) != said(together)
+
+
+def test_all_questions_must_be_idle_for_telling_to_change_nothing():
+    plan = explainer().explain({"a": 300, "b": None, "c": None})
+    idle = question([4.0, 4.0], noise=1.0, variance=0.0, acting=[(0.9, 0.0), (0.9, 0.0)])
+    other = question([4.0, None], noise=1.0, variance=0.0, acting=[(0.9, 0.0), (0.9, 0.0)])
+    assert (idle.matters, other.matters, other.worth) == (False, True, False)
+
+    def codes(*questions: Any) -> list[str]:
+        return [message.code for message in AskOrAct(plan, None, questions).messages]
+
+    assert codes(idle, idle) == ["ask.act", "ask.same"]
+    assert codes(idle, other) == codes(other, idle) == ["ask.act"]
+
+
+def question(costs: list[float | None], noise: float, variance: float, acting: list[tuple[float, float]]) -> Any:
+    """What is made of a blank with equally likely values: plans by their costs, and acting now for 4."""
+    feature = SCHEMA.features[0]
+    teller = SimpleNamespace(
+        quick=SimpleNamespace(schema=[feature]), variance=lambda *given: variance, now=lambda *given: acting
+    )
+    plans = [SimpleNamespace(cost=c, share=None if c is None else 0.9, outcome="plan") for c in costs]
+    told: Any = tuple(SimpleNamespace(weight=1 / len(costs), plan=plan) for plan in plans)
+    return _question(teller, 0, SimpleNamespace(cost=4.0, share=0.8, confidence=0.75), told, None, noise)
+
+
+def test_what_telling_is_worth_comes_with_its_error():
+    asked = question([1.0, 2.0, None], noise=3.0, variance=16.0, acting=[(0.9, 1.0), (0.7, 3.0), (0.8, 2.0)])
+    assert asked.expected_cost == pytest.approx(1.5)
+    assert asked.error == pytest.approx(5.0)
+    assert asked.no_plan == pytest.approx(1 / 3)
+    assert asked.least == 0.7
+    assert asked.most == 3.0
+
+
+def test_noise_needs_two_plans():
+    quick = SimpleNamespace(settings=SimpleNamespace(random_state=0))
+
+    def noise(*costs: float | None) -> float:
+        again = [SimpleNamespace(cost=cost) for cost in costs]
+        teller: Any = SimpleNamespace(quick=quick, codes=np.zeros(1), explain_all=lambda rows, seeds: again)
+        return Teller.noise(teller, SimpleNamespace(cost=2.0))
+
+    assert noise(None, None) == 0.0
+    assert noise(4.0, None) == pytest.approx(np.std([2.0, 4.0], ddof=1))
+
+
+def test_a_comparison_names_the_plan_that_does_best_at_worst():
+    plans: Any = {name: SimpleNamespace(changes=(), outcome=name) for name in "pq"}
+    validity = pd.DataFrame({"one": [0.9, 0.7], "two": [0.5, 0.6]}, index=["p", "q"])
+    said = Comparison(plans, validity)._least(plans)
+    assert "the plan of “q”" in said
+    assert "60" in said
+    same: Any = dict.fromkeys("pq", plans["p"])
+    assert "; it works" in Comparison(same, validity)._least(same)
+
+
+@pytest.mark.parametrize(("completions", "row", "least"), [(True, False, 1.0), (True, True, 7.0), (False, True, 1.0)])
+def test_a_path_begins_at_the_lightest_completion(completions, row, least):
+    stated = replace(
+        pose(explainer().current, np.array([300.0, np.nan, 200.0]), (), 0.75).stated,
+        weights=np.array([1.0, 2.0, 3.0]), asks_completions=completions, asks_row=row,
+    )  # fmt: skip
+    seen = []
+
+    def path(problem: object, weight: float) -> Any:
+        seen.append(weight)
+        raise StopIteration
+
+    fitted: Any = SimpleNamespace(settings=SimpleNamespace(solving=SimpleNamespace(path=path)))
+    with pytest.raises(StopIteration):
+        judge_path(fitted, None, stated)
+    assert seen == [least]
