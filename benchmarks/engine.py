@@ -247,13 +247,11 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=None, help="seconds for a heuristic or MILO solve of one row")
     parser.add_argument("--end-to-end", action="store_true", help="explain and its peers on complete rows instead")
     parser.add_argument("--as-published", action="store_true", help="with --end-to-end: FICO without constraints")
-    parser.add_argument("--anytime", action="store_true", help="the best plan over time on hard problems instead")
-    args, rest = parser.parse_known_args()
-    if args.anytime:
-        _anytime(rest)
+    parser.add_argument("--anytime", action="store_true", help="hard problems over time instead; --anytime --help")
+    if "--anytime" in sys.argv[1:]:
+        _anytime([given for given in sys.argv[1:] if given != "--anytime"])
         return
-    if rest:
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    args = parser.parse_args()
     if args.end_to_end:
         end_to_end(
             args.datasets, args.models, args.out, about=machine(), quick=args.quick, path=args.json,
