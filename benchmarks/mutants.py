@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import gc
 import importlib
 import json
@@ -221,6 +222,23 @@ class Trial:
         else:
             waiting = faults[: self.given.count or None]
         running: dict[int, tuple[Fault, float]] = {}
+        try:
+            self.try_all(session, waiting, running, entered, took, made)
+        finally:
+            for pid in running:
+                end_all(pid)
+        return True
+
+    def try_all(
+        self,
+        session: pytest.Session,
+        waiting: list[Fault],
+        running: dict[int, tuple[Fault, float]],
+        entered: dict[str, list[str]],
+        took: dict[str, float],
+        made: dict[tuple[str, int], FunctionType],
+    ) -> None:
+        """Each fault in a fork of its own, a few at a time."""
         while waiting or running:
             while waiting and len(running) < self.given.jobs:
                 fault = waiting.pop(0)
@@ -229,11 +247,11 @@ class Trial:
                 pid = os.fork()
                 seconds = 30 + 6 * sum(took[test] for test in tests)
                 if pid == 0:
+                    os.setpgid(0, 0)
                     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
                     attempt(session, made.get((str(fault.path), fault.function)), fault, tests)
                 running[pid] = fault, time.monotonic() + 20 * seconds  # for what waits and does not compute
             self.collect(running)
-        return True
 
     def first_run(self, session: pytest.Session) -> tuple[dict[str, list[str]], dict[str, float]]:
         """Which tests enter which function, and the seconds of each test that passes, found in a fork."""
@@ -262,11 +280,12 @@ class Trial:
         for pid, (fault, limit) in list(running.items()):
             late = time.monotonic() > limit
             if late:
-                os.kill(pid, signal.SIGKILL)
+                end_all(pid)
             done, status = os.waitpid(pid, 0 if late else os.WNOHANG)
             if done == 0:
                 continue
             del running[pid]
+            end_all(pid)  # a fork that ends leaves the workers of its tests behind
             code = os.waitstatus_to_exitcode(status)
             self.told[fault] = "survived" if code == SURVIVED else "impossible" if code == IMPOSSIBLE else "killed"
             if code == SURVIVED:
@@ -291,6 +310,12 @@ def cheapest(tests: list[str], took: dict[str, float], seconds: float) -> list[s
 def computed() -> float:
     """Seconds of computing so far, of this process and of those that it started."""
     return sum(os.times()[:4])
+
+
+def end_all(pid: int) -> None:
+    """End a fork, and all that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def silence() -> None:
