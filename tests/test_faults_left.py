@@ -14,7 +14,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from armin import ARMIN, Schema
-from armin.errors import DataError, SchemaError
+from armin.errors import DataError, ParameterError, SchemaError
 from armin.explainer import calibrate as testing
 from armin.explainer.advise import pose
 from armin.explainer.answer import _stuck
@@ -135,6 +135,29 @@ def calibration(**more: Any) -> Calibration:
     return choose_level(trials, 0.8, **more)
 
 
+@dataclass(frozen=True)
+class Told:
+    """As much of an answer as a note needs."""
+
+    world: Any
+    notes: tuple[Any, ...] = ()
+
+
+@pytest.mark.parametrize("tests", [True, False])
+def test_one_blank_is_enough_for_a_promise_and_none_needs_no_test(monkeypatch, tests):
+    promised = explainer(promise=Promise(0.6, n_people=10))
+    promised = promised if tests else promised.without_testing()
+    found, fitted = calibration(), promised.current
+    monkeypatch.setattr("armin.explainer.methods.calibrate", lambda *given, **named: found)
+    monkeypatch.setattr("armin.explainer.methods.advise", lambda *given: Told(SimpleNamespace(accepted=False)))
+    one, none = np.array([300.0, np.nan, 200.0]), np.array([300.0, 100.0, 200.0])
+    level = fitted.settings.confidence
+    assert promised._level(fitted, one, ()) == ((found.used_level, found) if tests else (level, None))
+    assert promised._level(fitted, none, ()) == (level, None)
+    assert [note.code for note in promised._explain(fitted, one, ()).notes] == ([] if tests else ["notes.untested"])
+    assert promised._explain(fitted, none, ()).notes == ()
+
+
 def test_tilts_are_of_ordered_features_that_everybody_hides():
     X = pd.DataFrame({"number": [1.0, 2.0] * 20, "yes": [0, 1] * 20, "kind": ["x", "y"] * 20, "rest": range(40)})
     schema = Schema((
@@ -166,6 +189,12 @@ def test_a_promise_that_can_be_lost_says_when():
 
 
 # plain parts
+
+
+@pytest.mark.parametrize(("change", "name"), [({"method": "blackbox"}, "method"), ({"desired": "no"}, "desired")])
+def test_what_was_changed_after_fit_is_named(change, name):
+    with pytest.raises(ParameterError, match=f"The '{name}' parameter of ARMIN was changed after fit"):
+        _ = explainer().set_params(**change).current
 
 
 def test_a_certificate_as_plain_data():
