@@ -26,7 +26,7 @@ from armin.explainer.stress import StressCurve, StressPoint, StressTest
 from armin.explainer.telling import Teller
 from armin.problem import Status
 from armin.promise import Calibration, Promise, Tilt, Trials, choose_level
-from armin.recourse import Validity
+from armin.recourse import Change, Recourse, Validity
 from armin.recourse.certificate import Certificate
 from armin.schema import AtMostOne, Feature, Rule, Together
 
@@ -211,6 +211,16 @@ def test_a_certificate_as_plain_data():
     bare = Certificate(**given | {"validity": None, "fresh": None, "bound": math.inf}).to_dict()
     assert (bare["validity"], bare["fresh"], bare["bound"]) == (None, None, None)
     json.dumps(bare, allow_nan=False)
+
+
+def test_a_row_is_submitted_with_what_is_set_and_other_blanks_stay():
+    observed = Change(SCHEMA["a"], "observed", 300, 400, 100.0, 1.0)
+    reached = Change(SCHEMA["b"], "reach", None, 500, None, 1.0)
+    shifted = Change(SCHEMA["c"], "shift", None, None, 50.0, 1.0)
+    plan: Any = SimpleNamespace(changes=(observed, reached, shifted))
+    after = Recourse.apply_row(plan, SCHEMA, np.array([300.0, np.nan, np.nan]))
+    assert np.array_equal(after, [400.0, 500.0, np.nan], equal_nan=True)
+    assert np.array_equal(Recourse.apply_row(plan, SCHEMA, np.array([300.0, 100.0, 200.0]))[[0, 2]], [400.0, 250.0])
 
 
 @dataclass(frozen=True)
