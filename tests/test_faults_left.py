@@ -361,7 +361,7 @@ def test_a_comparison_names_the_plan_that_does_best_at_worst():
     said = str(Comparison(plans, validity)._least(plans))
     assert "“q”" in said
     assert "60" in said
-    same: Any = {name: plans["p"] for name in "pq"}
+    same: Any = dict.fromkeys("pq", plans["p"])
     assert "“" not in str(Comparison(same, validity)._least(same))
 
 
