@@ -46,7 +46,9 @@ test-bare:
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group peers
 	$(BIN)/python -m benchmarks.engine --json out/engine.json
+	$(BIN)/python -m benchmarks.engine --end-to-end --json out/peers.json
 	$(BIN)/python -m benchmarks.samplers --json out/samplers.json
 	$(BIN)/python -m benchmarks.promise --out out/promise.jsonl
 	$(BIN)/python -m benchmarks.load --json out/load.json
@@ -54,12 +56,14 @@ bench: $(READY)
 # every figure and table of the paper; the complete run takes about an hour on two cores
 paper: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group peers
 	$(BIN)/python -m experiments run all --jobs 2 --resume
 	$(BIN)/python -m experiments report
 
 # the same with a few people per cell, written to out/paper-quick
 paper-quick: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group peers
 	$(BIN)/python -m experiments run all --quick --jobs 2
 	$(BIN)/python -m experiments report --quick
 

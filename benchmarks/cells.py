@@ -40,6 +40,14 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
+STATED: dict[str, dict[str, list[str]]] = {  # what a lender would add: what has ever happened stays, and time passes
+    "FICO": {
+        "immutable": ["NumTrades60Ever2DerogPubRec", "NumTrades90Ever2DerogPubRec", "MaxDelqEver"],
+        "increase_only": ["MSinceOldestTradeOpen", "AverageMInFile", "MSinceMostRecentDelq"],
+    },
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
     """One data set with one fitted model, and rejected rows with and without blanks."""
@@ -51,6 +59,7 @@ class Cell:
     masked: pd.DataFrame
     train: pd.DataFrame
     labels: np.ndarray
+    desired: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +93,22 @@ def _synthetic(n: int = 4000) -> _Data:
     return _Data(X, y, Schema.infer(X), "passthrough")
 
 
-def make_cell(dataset: str, model: str, count: int, *, n_missing: int = 2, n_samples: int = 100) -> Cell:
-    """Train as in the paper and pick the first ``count`` test rows that are predicted undesired."""
+def make_cell(
+    dataset: str, model: str, count: int, *, n_missing: int = 2, n_samples: int = 100, stated: bool = False
+) -> Cell:
+    """Train as in the paper and pick the first ``count`` test rows that are predicted undesired.
+
+    With ``stated``, FICO has constraints: in the paper everything may change.
+    """
     data = _load(dataset)
+    schema = data.schema.update(**STATED.get(dataset, {})) if stated else data.schema
     train, test, y_train, _ = train_test_split(data.X, data.y, test_size=0.25, stratify=data.y, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's number of iterations, reached or not
         classifier = make_pipeline(data.encoder, MODELS[model]()).fit(train, y_train)
     explainer = ARMIN(
         classifier,
-        data.schema.widened(data.X),
+        schema.widened(data.X),
         desired=0,
         cost=TotalLogPercentileShift(base=2, estimate="kde"),
         confidence=0.75,

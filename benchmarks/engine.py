@@ -3,20 +3,27 @@
 For each data set and model: the whole ``solve`` over N = 100 completions of rows with two blanks, beside the paper's
 heuristic and the full MILO on HiGHS (time-limited, on a few of the same rows, so that their ratios are lower bounds),
 brute force where that is possible, and DiCE on the complete row. Ratios are within one run.
+
+``--end-to-end``: ``explain`` beside NICE, DiCE and OCEAN on complete rows (see :mod:`benchmarks.peers.run`).
+``--anytime``: how good the best plan is after how long (see :mod:`benchmarks.cliffs`).
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 import json
 import math
 import os
 import platform
 import resource
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +34,10 @@ from armin.problem import Problem, Solution
 from armin.solve import solve, solve_best, solve_path
 from armin.solve.subsample import solve_by_subsampling
 from benchmarks.cells import Cell, have_data, make_cell
-from benchmarks.dice import dice_costs
+from benchmarks.peers.base import AbsentError
+from benchmarks.peers.dice import dice_one
+from benchmarks.peers.judged import judge
+from benchmarks.peers.run import end_to_end
 
 DATASETS = ("FICO", "Attrition", "Student", "WineQuality")
 MODELS = ("LR", "RF", "XGBoost", "MLP")
@@ -92,11 +102,21 @@ def run_cell(cell: Cell, args: argparse.Namespace) -> list[Record]:
             timed(runs["brute force"], lambda p=problem: solve(p, "enumerate", time_limit=args.limit))
         except SolverError:
             break  # too many choices to list
-    dice = dice_costs(cell, args.few)
-    if dice is not None:
-        runs["DiCE, complete row"] = Run(*dice, proven=[False] * len(dice[0]), nodes=[0] * len(dice[0]))
+    with contextlib.suppress(AbsentError):
+        runs["DiCE, complete row"] = _dice(cell, args.few)
     how = " ".join(f"{k} {1000 * np.median([s[k] for s in steps]):.1f} ms" for k in steps[0])
     return list(_records(cell, runs, how))
+
+
+def _dice(cell: Cell, count: int) -> Run:
+    """DiCE on complete rows: it never sees a blank, and it proves nothing."""
+    rows, run = cell.complete.head(count), Run()
+    for i, found in enumerate(dice_one(cell, rows)):
+        run.seconds.append(found.wall)
+        run.costs.append(math.inf if found.plan is None else judge(cell, rows.iloc[[i]], found.plan).cost)
+        run.proven.append(False)
+        run.nodes.append(0)
+    return run
 
 
 def _records(cell: Cell, runs: dict[str, Run], how: str) -> Iterable[Record]:
@@ -225,7 +245,19 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="*", default=list(DATASETS) if have_data() else ["Synthetic"])
     parser.add_argument("--models", nargs="*", default=list(MODELS))
     parser.add_argument("--limit", type=float, default=None, help="seconds for a heuristic or MILO solve of one row")
+    parser.add_argument("--end-to-end", action="store_true", help="explain and its peers on complete rows instead")
+    parser.add_argument("--as-published", action="store_true", help="with --end-to-end: FICO without constraints")
+    parser.add_argument("--anytime", action="store_true", help="hard problems over time instead; --anytime --help")
+    if "--anytime" in sys.argv[1:]:
+        _anytime([given for given in sys.argv[1:] if given != "--anytime"])
+        return
     args = parser.parse_args()
+    if args.end_to_end:
+        end_to_end(
+            args.datasets, args.models, args.out, about=machine(), quick=args.quick, path=args.json,
+            published=args.as_published,
+        )  # fmt: skip
+        return
     args.few = 1 if args.quick else 2
     args.limit = args.limit or (5.0 if args.quick else 12.0)
     warnings.filterwarnings("ignore", category=UserWarning)
@@ -251,6 +283,14 @@ def main() -> None:
     if args.json:
         args.json.write_text(json.dumps([asdict(r) for r in records], indent=1), encoding="utf-8")
     print(page)
+
+
+def _anytime(arguments: list[str]) -> None:
+    """Hand over to the measurement of hard problems."""
+    if find_spec("benchmarks.cliffs") is None:
+        raise SystemExit("benchmarks.cliffs is not here.")
+    sys.argv = ["benchmarks.cliffs", *arguments]
+    importlib.import_module("benchmarks.cliffs").main()
 
 
 def _line(records: list[Record], dataset: str, model: str) -> str:

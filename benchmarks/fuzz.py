@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -118,7 +118,7 @@ def main() -> int:
     if asked.json:
         asked.json.parent.mkdir(parents=True, exist_ok=True)
         head = {"seed": asked.seed, "jobs": asked.jobs, "seconds": round(time.monotonic() - start, 1)}
-        asked.json.write_text(json.dumps(head | asdict(tally), indent=1) + "\n", encoding="utf-8")
+        asked.json.write_text(json.dumps(head | vars(tally), indent=1) + "\n", encoding="utf-8")
     return int(bool(tally.differ))
 
 

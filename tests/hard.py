@@ -86,7 +86,7 @@ def _model(rng: np.random.Generator, kind: HardKind, width: int, numbers: Number
     decision = _decision(rng, int(rng.integers(2, 5)) if several else 1)
     if kind == "blackbox":
         inner = _model(rng, str(rng.choice(["linear", "relu", "trees"])), width, numbers, scale)  # type: ignore[arg-type]
-        return BlackBox(inner.accepts, width)
+        return BlackBox(inner.settles, width)
     if kind == "trees":
         step = {"half": 0.5, "free": None}.get(scale, 0.1)
         precision = "float32" if scale in ("single", "wide") else "float64"

@@ -1,11 +1,23 @@
-"""Compiled code: cached once, shared by processes, and not needed to have a place to be kept in."""
+"""Compiled code: kept once, shared by processes, and never missed where it cannot be read or kept."""
 
 from __future__ import annotations
 
+import errno
+import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numba.core import caching
+
+from armin.solve.search import compiled
 
 SCRIPT = """
 import numpy as np
@@ -43,6 +55,176 @@ def test_two_processes_compile_at_once_and_a_third_finds_the_code(tmp_path):
 
 
 def test_it_works_where_nothing_can_be_kept(tmp_path):
-    out, _ = finish(start(NO_PLACE + SCRIPT, tmp_path / "nowhere"))
+    out, err = finish(start(NO_PLACE + SCRIPT, tmp_path / "nowhere"))
     assert out == "3.0"
+    assert err.count("every process compiles its own") == 1  # though there are several kernels
     assert not (tmp_path / "nowhere").exists()
+
+
+KERNEL = """
+from typing import NamedTuple
+
+from armin.solve.search.compiled import entry
+
+class Pair(NamedTuple):
+    left: float
+    right: float
+
+@entry
+def total(pair, times):
+    return (pair.left + pair.right) * times
+"""
+
+
+class Kernel:
+    """A small kernel in a file of its own; each loading is as good as a new process."""
+
+    def __init__(self, home: Path, patch: pytest.MonkeyPatch) -> None:
+        self.source, self.kept, self.patch = home / "small_kernel.py", home / "kept", patch
+        self.source.write_text(KERNEL)
+        patch.setattr(numba.core.config, "CACHE_DIR", str(self.kept))
+        patch.setattr(compiled, "_said", set())
+
+    def load(self) -> Callable[..., Any]:
+        spec = importlib.util.spec_from_file_location("small_kernel", self.source)
+        module = importlib.util.module_from_spec(spec)
+        self.patch.setitem(sys.modules, "small_kernel", module)
+        spec.loader.exec_module(module)
+        return lambda times: module.total(module.Pair(1.0, 2.0), times)
+
+    def compiled_anew(self, times: float = 2) -> bool:
+        """Whether the code was not found, in a new process, and the answer is right in any case."""
+        call = self.load()
+        assert call(times) == 3.0 * times
+        return not sum(sys.modules["small_kernel"].total.stats.cache_hits.values())
+
+    def files(self, ending: str) -> list[Path]:
+        return sorted(self.kept.rglob(f"*.{ending}"))
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    return Kernel(tmp_path, monkeypatch)
+
+
+def test_code_is_kept_and_found_without_a_word(kernel, caplog):
+    assert kernel.compiled_anew()
+    assert not kernel.compiled_anew()
+    assert len(kernel.files("nbi")) == len(kernel.files("nbc")) == 1
+    assert not caplog.records
+
+
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(["nbi", "nbc"]), st.floats(0, 1, exclude_max=True), st.sampled_from(["cut", "turn"]))
+def test_a_damaged_file_is_no_worse_than_none(kernel, ending, where, how):
+    kernel.compiled_anew()
+    (path,) = kernel.files(ending)
+    content = bytearray(path.read_bytes())
+    at = int(where * len(content))
+    if how == "cut":
+        content = content[:at]
+    else:
+        content[at] ^= 0xFF
+    path.write_bytes(content)
+    kernel.compiled_anew()
+    assert not kernel.compiled_anew()  # and is whole again
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_damaged_file_is_spoken_of_once(kernel, caplog, ending):
+    for times in (2, 2.5):  # two types, so two files of code
+        kernel.compiled_anew(times)
+    for path in kernel.files(ending):
+        path.write_bytes(path.read_bytes()[:-20])
+    for times in (2, 2.5):
+        assert kernel.compiled_anew(times)
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "cannot be used and is made anew" in record.getMessage()
+    assert str(kernel.kept) in record.getMessage()
+    assert not kernel.compiled_anew()
+
+
+def test_an_index_that_names_a_class_that_is_gone(kernel, caplog):
+    kernel.compiled_anew()
+    kernel.source.write_text(KERNEL.replace("Pair", "Both"))
+    kernel.load()
+    module = sys.modules["small_kernel"]
+    assert module.total(module.Both(1.0, 2.0), 2) == 6.0
+    assert "no attribute 'Pair'" in caplog.text or "Can't get attribute 'Pair'" in caplog.text
+    caplog.clear()
+    kernel.load()
+    module = sys.modules["small_kernel"]
+    assert module.total(module.Both(1.0, 2.0), 2) == 6.0
+    assert module.total.stats.cache_hits
+    assert not caplog.records
+
+
+def test_code_for_other_types_is_not_run(kernel, caplog):
+    for times in (2, 2.5):
+        kernel.compiled_anew(times)
+    one, two = kernel.files("nbc")
+    first, second = one.read_bytes(), two.read_bytes()
+    one.write_bytes(second)
+    two.write_bytes(first)
+    assert kernel.compiled_anew(2)
+    assert "other types" in caplog.text
+
+
+def test_code_of_other_sources_is_not_run(kernel, caplog, monkeypatch):
+    """As if the disk had been full between the index and the code."""
+    with monkeypatch.context() as older:
+        older.setattr(compiled, "_digest", lambda: "older")
+        kernel.compiled_anew()
+        (code,) = kernel.files("nbc")
+        old = code.read_bytes()
+    kernel.compiled_anew()
+    code = kernel.files("nbc")[-1]
+    assert code.read_bytes() != old
+    code.write_bytes(old)
+    assert kernel.compiled_anew()
+    assert "checksum" in caplog.text
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_full_disk(kernel, caplog, monkeypatch, ending):
+    real = open
+
+    def full(path: str, mode: str = "r") -> Any:
+        if "w" in mode and f".{ending}" in path:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        return real(path, mode)
+
+    with monkeypatch.context() as filled:
+        filled.setattr(caching, "open", full, raising=False)
+        for times in (2, 2.5):
+            assert kernel.compiled_anew(times)
+        (record,) = caplog.records
+        assert "cannot be kept" in record.getMessage()
+        assert os.strerror(errno.ENOSPC) in record.getMessage()
+        assert not kernel.files("nbi")  # no index without its code
+    assert kernel.compiled_anew()
+    assert not kernel.compiled_anew()  # there is room again
+
+
+def test_a_folder_that_cannot_be_written_to(kernel, caplog):
+    call = kernel.load()
+    for folder in kernel.kept.iterdir():
+        folder.rmdir()
+        folder.write_text("a file where the folder was")
+    assert call(2) == 6.0
+    assert call(2.5) == 7.5
+    assert [("cannot be used" in said, "cannot be kept" in said) for said in caplog.messages] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_an_index_that_can_neither_be_read_nor_removed(kernel, caplog):
+    kernel.compiled_anew()
+    (index,) = kernel.files("nbi")
+    index.unlink()
+    index.mkdir()
+    assert kernel.compiled_anew()
+    assert "cannot be used" in caplog.text
+    assert len(caplog.records) == 1  # nothing is tried with it again

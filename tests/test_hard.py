@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,9 +83,9 @@ def test_a_row_is_decided_alike_alone_and_in_any_company(kind: HardKind) -> None
         assert isinstance(model, LinearModel | ReluNetwork)
         choices = [tuple(int(rng.integers(o.size)) for o in problem.options) for _ in range(15)]
         rows = np.concatenate([problem.inputs(choice) for choice in choices])
-        together = model.accepts(rows)
+        together = model.settles(rows)
         assert together.tolist() == [accepts(model, row) for row in rows.tolist()]
-        assert [bool(model.accepts(row[None])[0]) for row in rows] == together.tolist()
+        assert [bool(model.settles(row[None])[0]) for row in rows] == together.tolist()
         doubt = doubt_of(largest_inputs(rows), model.magnitudes)
         doubtful += int(model.decision.doubtful(model.outputs(rows), doubt).sum())
     assert doubtful > 100, "next to nothing is at a tie: the test shows little"

@@ -295,7 +295,7 @@ def test_a_stopped_search_says_what_it_knows() -> None:
     with stop_when(lambda: True):
         assert stopped()
         found = solve(problem, "search")
-        path = solve_path(problem, "enumerate")
+        path = solve_path(problem, "milo")
     best = solve(problem, "enumerate")
     assert found.bound <= best.cost + 1e-9
     assert path[-1].solution.status is Status.UNKNOWN

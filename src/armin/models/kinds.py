@@ -143,7 +143,7 @@ Decision = Above | Among
 class LinearModel:
     """``outputs = inputs @ weights.T + intercept``.
 
-    Who is accepted is decided in one order of summation, whatever the number of rows: see :mod:`armin.models.sums`.
+    Solvers decide in one order of summation, whatever the number of rows: see :mod:`armin.models.sums`.
 
     Attributes
     ----------
@@ -165,7 +165,11 @@ class LinearModel:
         return np.asarray(inputs @ self.weights.T + self.intercept)
 
     def accepts(self, inputs: FloatArray) -> BoolArray:
-        """Which rows of ``inputs`` (n, P) get the desired decision."""
+        """Which rows of ``inputs`` (n, P) get the desired decision, added up as ``predict`` does with these rows."""
+        return self.decision.accepts(self.outputs(inputs))
+
+    def settles(self, inputs: FloatArray) -> BoolArray:
+        """As :meth:`accepts`, in one order of summation: a row gets the same answer alone and in any company."""
         return _decide(self, inputs)
 
     def in_order(self, inputs: FloatArray) -> FloatArray:
@@ -182,7 +186,7 @@ class LinearModel:
 class ReluNetwork:
     """Fully connected layers with ``max(0, .)`` between them, the last one linear.
 
-    Who is accepted is decided in one order of summation, whatever the number of rows: see :mod:`armin.models.sums`.
+    Solvers decide in one order of summation, whatever the number of rows: see :mod:`armin.models.sums`.
 
     Attributes
     ----------
@@ -214,7 +218,11 @@ class ReluNetwork:
         return np.asarray(hidden)
 
     def accepts(self, inputs: FloatArray) -> BoolArray:
-        """Which rows of ``inputs`` (n, P) get the desired decision."""
+        """Which rows of ``inputs`` (n, P) get the desired decision, added up as ``predict`` does with these rows."""
+        return self.decision.accepts(self.outputs(inputs))
+
+    def settles(self, inputs: FloatArray) -> BoolArray:
+        """As :meth:`accepts`, in one order of summation: a row gets the same answer alone and in any company."""
         return _decide(self, inputs)
 
     def in_order(self, inputs: FloatArray) -> FloatArray:
@@ -336,6 +344,10 @@ class TreeEnsemble:
         """Which rows of ``inputs`` (n, P) get the desired decision."""
         return self.decision.accepts(self.outputs(inputs))
 
+    def settles(self, inputs: FloatArray) -> BoolArray:
+        """The same: leaves are added in tree order, so a row gets the same answer in any company."""
+        return self.accepts(inputs)
+
 
 @dataclass(frozen=True, eq=False)
 class BlackBox:
@@ -347,6 +359,10 @@ class BlackBox:
     def accepts(self, inputs: FloatArray) -> BoolArray:
         """Which rows of ``inputs`` (n, P) get the desired decision."""
         return np.asarray(self.predict(inputs), dtype=bool)
+
+    def settles(self, inputs: FloatArray) -> BoolArray:
+        """The same: nobody knows how it adds up."""
+        return self.accepts(inputs)
 
 
 Model = LinearModel | ReluNetwork | TreeEnsemble | BlackBox

@@ -31,11 +31,12 @@ def affine(inputs: FloatArray, weights: FloatArray, intercept: FloatArray) -> Fl
     >>> affine(np.array([[0.1, 0.2, 0.3]]), np.ones((3, 1)), np.array([-0.6])).item() == 0.1 + 0.2 + 0.3 - 0.6
     True
     """
-    total = np.zeros((inputs.shape[0], weights.shape[1]))
+    total: FloatArray = np.zeros((inputs.shape[0], weights.shape[1]))
     with np.errstate(all="ignore"):
         for column, row in zip(inputs.T, weights, strict=True):
             total += column[:, None] * row
-        return np.asarray(total + intercept)
+        total += intercept
+    return total
 
 
 def largest_inputs(inputs: FloatArray) -> FloatArray:
@@ -44,7 +45,7 @@ def largest_inputs(inputs: FloatArray) -> FloatArray:
     >>> largest_inputs(np.array([[1.0, -3.0], [-2.0, 0.5]])).tolist()
     [2.0, 3.0]
     """
-    return np.maximum(inputs.max(axis=0, initial=0.0), -inputs.min(axis=0, initial=0.0))
+    return np.asarray(np.maximum(inputs.max(axis=0, initial=0.0), -inputs.min(axis=0, initial=0.0)))
 
 
 def doubt_of(largest: FloatArray, layers: tuple[tuple[FloatArray, FloatArray], ...]) -> float:

@@ -220,7 +220,7 @@ class Problem:
 
     def accepted(self, choice: Choice) -> BoolArray:
         """Which candidates get the desired decision after ``choice``."""
-        return self.model.accepts(self.inputs(choice))
+        return self.model.settles(self.inputs(choice))
 
     def weight_accepted(self, choice: Choice) -> float:
         """The total weight of the candidates that are accepted after ``choice``."""

@@ -158,5 +158,5 @@ def _weights_accepted(problem: Problem, batch: NDArray[np.intp]) -> NDArray[np.f
     for i, option in enumerate(problem.options):
         picked = np.swapaxes(option.outcomes[:, batch[:, i], :], 0, 1)  # (M, 1 or N, E)
         inputs[:, :, option.columns] = picked
-    accepted = problem.model.accepts(inputs.reshape(m * n, problem.candidates.shape[1])).reshape(m, n)
+    accepted = problem.model.settles(inputs.reshape(m * n, problem.candidates.shape[1])).reshape(m, n)
     return np.asarray(accepted @ problem.weights)

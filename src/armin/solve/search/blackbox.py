@@ -144,5 +144,5 @@ def _weights_accepted(problem: Problem, batch: IntArray) -> FloatArray:
         if changed.size:
             moved = np.swapaxes(option.outcomes[:, batch[changed, f], :], 0, 1)  # (changed, 1 or N, E)
             inputs[changed[:, None, None], np.arange(n)[None, :, None], option.columns] = moved
-    accepted = problem.model.accepts(inputs.reshape(m * n, inputs.shape[2])).reshape(m, n)
+    accepted = problem.model.settles(inputs.reshape(m * n, inputs.shape[2])).reshape(m, n)
     return np.asarray(accepted @ problem.weights, dtype=np.float64)

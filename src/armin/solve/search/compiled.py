@@ -1,8 +1,13 @@
-"""How inner loops are compiled: entries are cached on disk and run without the interpreter's lock."""
+"""How inner loops are compiled: entries are kept on disk and run without the interpreter's lock.
+
+What is kept is a convenience. If it cannot be read, or cannot be written, the code is compiled as if it were not there.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import pickle
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -10,12 +15,15 @@ from types import CellType, FunctionType
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.serialize import dumps
 
 from armin.solve.stopping import uncounted
 
 __all__ = ["entry", "entry_bare", "inlined", "inner", "inner_fast"]
 
 F = TypeVar("F", bound=Callable[..., object])
+_said: set[str] = set()
 
 
 def entry(function: F) -> F:
@@ -54,11 +62,12 @@ def inner_fast(function: F) -> F:
 
 def _cached(function: F, **options: bool) -> F:
     stamped = _stamped(function)
+    compiled: Any = njit(nogil=True, error_model="numpy", **options)(stamped)
     try:
-        compiled = njit(cache=True, nogil=True, error_model="numpy", **options)(stamped)
+        compiled._cache = _KeptCode(stamped)  # what njit(cache=True) does, with a cache that never raises
     except RuntimeError:
-        # no folder to keep compiled code in: compile anew in every process
-        compiled = njit(nogil=True, error_model="numpy", **options)(stamped)
+        _say_once("nowhere", "There is no folder to keep compiled code in, so every process compiles its own. Set "
+                  "NUMBA_CACHE_DIR to a folder that can be written to.")  # fmt: skip
     return cast(F, _made_ready_uncounted(compiled))
 
 
@@ -72,6 +81,69 @@ def _made_ready_uncounted(compiled: Any) -> Any:
 
     compiled._compile_for_args = uncounting
     return compiled
+
+
+def _say_once(what: str, sentence: str, *values: object) -> None:
+    if what not in _said:
+        _said.add(what)
+        logging.getLogger("armin").warning(sentence, *values)
+
+
+class _CheckedCode(CompileResultCacheImpl):  # type: ignore[misc]  # Numba has no types
+    """Compiled code with a checksum of itself and of the sources.
+
+    A damaged file must not be run. Nor must an old one: the index is written before the code, so if the disk is full in
+    between, the index of the new sources points to the code of the old ones.
+    """
+
+    def reduce(self, compiled: Any) -> tuple[str, bytes]:
+        code = dumps(super().reduce(compiled))
+        return _checksum(code), code
+
+    def rebuild(self, target_context: Any, payload: tuple[str, bytes]) -> Any:
+        checksum, code = payload
+        if checksum != _checksum(code):
+            raise ValueError("the checksum is wrong")
+        return super().rebuild(target_context, pickle.loads(code))  # noqa: S301  as Numba does
+
+
+def _checksum(code: bytes) -> str:
+    return hashlib.sha256(_digest().encode() + code).hexdigest()
+
+
+class _KeptCode(FunctionCache):  # type: ignore[misc]
+    """The compiled code of one function on disk: what cannot be used is removed, and what cannot be kept is not."""
+
+    _impl_class = _CheckedCode
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            found = super().load_overload(sig, target_context)
+            if found is not None and tuple(found.signature.args) != tuple(getattr(sig, "args", sig)):
+                raise ValueError("it is for other types")  # two processes wrote at once
+        except Exception as error:  # whatever unpickling or linking raises
+            self._drop()
+            _say_once("load", "Compiled code in %s cannot be used and is made anew (%s: %s).",
+                      self.cache_path, type(error).__name__, error)  # fmt: skip
+            return None
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:  # a full disk, a folder that is gone, an index that cannot be read
+            self._drop()
+            _say_once("save", "Compiled code cannot be kept in %s (%s: %s), so the next process compiles it again.",
+                      self.cache_path, type(error).__name__, error)  # fmt: skip
+
+    def _drop(self) -> None:
+        """Remove all that is kept of this function; if that fails, look at it no more."""
+        base, folder = self._impl.filename_base, Path(self.cache_path)
+        try:
+            for kept in [*folder.glob(f"{base}.nbi"), *folder.glob(f"{base}.*.nbc")]:
+                kept.unlink(missing_ok=True)
+        except OSError:
+            self.disable()
 
 
 def _stamped(function: F) -> F:

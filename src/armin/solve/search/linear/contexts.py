@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -52,6 +53,9 @@ def fold(model: LinearModel) -> Folded:
     one row at the cost of another raises neither their sum, so that it sees what the rows on their own do not.
     """
     rows = rows_of(model.decision)
+    if rows.way.size == 1:
+        offset = rows.coefficients @ model.intercept - rows.cut
+        return Folded(rows.coefficients @ model.weights, offset, rows.way, 2.0, rows.blur)
     picks: list[list[int]] = []
     for w in np.unique(rows.way):
         here = np.flatnonzero(rows.way == w).tolist()
@@ -113,10 +117,21 @@ class Contexts:
         """How many combinations there are, whatever the number of changes."""
         return float(np.prod([float(len(patterns)) for patterns in self.patterns]))
 
-    @property
+    @cached_property
+    def sizes(self) -> IntArray:
+        """How many options each feature has, in all patterns."""
+        return np.array([sum(p.option.size for p in each) for each in self.patterns], dtype=np.int64)
+
+    @cached_property
     def choices(self) -> float:
         """How many choices all contexts have together."""
-        return count_choices([sum(p.option.size for p in each) for each in self.patterns], self.problem.limit)
+        return count_choices(self.sizes.tolist(), self.problem.limit)
+
+    def has_at_most(self, few: int) -> bool:
+        """Whether there are so few choices; those with two changes are counted first, as that is quick."""
+        if self.problem.limit >= 2 and int(self.sizes.sum()) ** 2 - int(self.sizes @ self.sizes) > 2 * few:
+            return False
+        return self.choices <= few
 
     def combinations(self) -> Iterator[dict[int, int]]:
         """Every combination that respects the number of changes: the patterns of features, where not the first."""

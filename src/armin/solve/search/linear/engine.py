@@ -40,9 +40,9 @@ class LinearEngine:
         costs = np.concatenate([np.zeros(1), *(o.costs for o in problem.options)])
         self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
         self.cheapest = float(costs.min(where=costs > 0, initial=1.0))
-        self.choices = found.choices
+        self.contexts, self.few = found, found.has_at_most(FEW_CHOICES)
         self.tree: Branches | None = None
-        if found.count > FEW_CONTEXTS and self.choices > FEW_CHOICES:
+        if found.count > FEW_CONTEXTS and not self.few:
             self.tree = Branches(found, crowd)
             self.searchers = [self.tree.kept]
         else:
@@ -61,7 +61,7 @@ class LinearEngine:
             step = int(stairs.cost.searchsorted(self.bound, side="right"))
             if step == stairs.cost.size:
                 return
-            require, few = float(stairs.require[step]), self.choices <= FEW_CHOICES
+            require, few = float(stairs.require[step]), self.few
             # whether the cheapest choice of this weight is all that a pass should find
             single = goal.one_by_one if isinstance(goal, Several) else not (few and isinstance(goal, Frontier))
             for searcher in self.searchers:
@@ -98,7 +98,8 @@ class LinearEngine:
         left = [s for s in self.searchers if s.priced or not s.finished]
         while True:
             # a budget spares nothing where what was spent on smaller ones is a good part of all there is
-            spent = 4 * (self.nodes - before) > self.choices
+            nodes = self.nodes - before
+            spent = 4 * nodes > FEW_CHOICES and 4 * nodes > self.contexts.choices
             cap = 1.1 * cap if cap < self.dearest and not spent else np.inf
             if self.tree is not None:
                 yield from self._climb(self.tree, goal, require, single, cap)

@@ -117,7 +117,8 @@ def count_choices(sizes: list[int], limit: int) -> float:
     >>> count_choices([2, 1], 1), count_choices([2, 1], 2)
     (4.0, 6.0)
     """
-    sums = [1.0] + [0.0] * limit
+    sums = np.zeros(limit + 1)
+    sums[0] = 1.0
     for size in sizes:
-        sums = [n + size * (sums[k - 1] if k else 0.0) for k, n in enumerate(sums)]
-    return sum(sums)
+        sums[1:] += size * sums[:-1]
+    return float(sums.sum())
