@@ -15,6 +15,7 @@ from armin.solve import search, solve, solve_best, solve_path, solve_robust
 from armin.solve.exact import listing_is_quick
 from armin.solve.repeat import DIFFER
 from armin.solve.search.linear import engine as linear_engine
+from armin.solve.search.linear import searcher as linear_searcher
 from armin.solve.search.relu import engine as relu_engine
 from armin.solve.search.trees import engine as trees_engine
 from plain import Truth, changes
@@ -100,7 +101,8 @@ def check_best(truth: Truth, found: list[Solution], count: int, differ: str, who
 
 @contextmanager
 def small_steps(small: bool) -> Iterator[None]:
-    """Engines look up after every few nodes, split nodes down to single choices, and never sweep over all of them."""
+    """Engines look up after every few nodes, split nodes down to single choices, never sweep over all of
+    them, and make contexts one by one."""
     before = [(module, name, getattr(module, name)) for module, name, _ in SMALL]
     try:
         for module, name, value in SMALL if small else []:
@@ -114,7 +116,9 @@ def small_steps(small: bool) -> Iterator[None]:
 SMALL: list[tuple[ModuleType, str, object]] = [
     (search, "FEW_CHOICES", 0),
     (linear_engine, "FEW_CHOICES", 0),
-    (linear_engine, "_NODES", 2),
+    (linear_engine, "FEW_CONTEXTS", 1),
+    (linear_engine, "_TRY", 2),
+    (linear_searcher, "_NODES", 2),
     (linear_engine, "_PROBE", 1),
     (trees_engine, "_LARGE", -1),
     (trees_engine, "_FEW_NODES", 5),
