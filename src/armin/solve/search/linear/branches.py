@@ -73,19 +73,22 @@ class Branches:
             branch = branch.below_of(int(np.argmin(branch.least(require))))
         return branch.searcher
 
-    def leaves(self, require: float, budget: Callable[[], float]) -> Iterator[Searcher | None]:
-        """The leaves that may hold a choice of this weight below the budget; None after work that took a while."""
+    def leaves(self, require: float, budget: Callable[[], float]) -> Iterator[tuple[float, Searcher | None]]:
+        """The leaves that may hold a choice of this weight below the budget; None after work that took a while.
+
+        Each comes with a bound on what it holds and what the leaves after it hold.
+        """
         found: list[_Leaf] = []
         for leaf in self.root.leaves(require, budget):
             if leaf is None:
-                yield None
+                yield 0.0, None
             else:
                 found.append(leaf)
         found.sort(key=lambda leaf: leaf.bound)
         for leaf in _unbeaten(found) if self.comparable else found:
             if leaf.bound >= budget():
                 return
-            yield leaf.branch.below_of(leaf.pick).searcher
+            yield leaf.bound, leaf.branch.below_of(leaf.pick).searcher
 
     @cached_property
     def comparable(self) -> bool:

@@ -88,6 +88,10 @@ class LinearEngine:
         if self.tree is not None:
             cap = min(max(low, self.tree.least(require)), self.dearest)
             yield from self._try(self.tree.likely(require), goal, require, single)
+            if _known(goal, require) < np.inf:  # what is known is budget enough
+                yield from self._climb(self.tree, goal, require, single, np.inf)
+                self.bound = _known(goal, require)
+                return
         elif self.bound == 0.0:  # else the bound is a good start
             cap = min((s.least_cap(low, self.dearest) for s in self.searchers), default=self.dearest)
         if cap > low:
@@ -123,7 +127,8 @@ class LinearEngine:
 
     def _climb(self, tree: Branches, goal: Goal, require: float, single: bool, cap: float) -> Iterator[None]:
         """Search the contexts of a tree that may hold a choice below a budget, the most promising first."""
-        for searcher in tree.leaves(require, lambda: min(cap, _known(goal, require))):
+        for bound, searcher in tree.leaves(require, lambda: min(cap, _known(goal, require))):
+            self.bound = max(self.bound, bound)  # leaves come by rising bounds
             if searcher is None:
                 yield
                 continue
