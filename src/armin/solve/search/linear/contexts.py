@@ -141,23 +141,34 @@ class Contexts:
             if len(forced) <= self.problem.limit:
                 yield forced
 
+    @cached_property
+    def _first(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """The first patterns: the size of each, where each begins, and their options and gains one after another."""
+        size = np.array([each[0].option.size for each in self.patterns], dtype=np.int64)
+        none = np.zeros((0, self.score.shape[1]))
+        option = np.concatenate([np.zeros(0, dtype=np.int64), *(each[0].option for each in self.patterns)])
+        gain = np.concatenate([none, *(each[0].gain for each in self.patterns)])
+        return size, np.append(0, np.cumsum(size)), option, gain
+
     def make(self, picks: dict[int, int]) -> Context:
         """The context in which some features have other patterns than their first."""
-        chosen = [patterns[picks.get(d, 0)] for d, patterns in enumerate(self.patterns)]
-        score = self.score
-        for pattern in chosen:
+        size, begin, option, gain = self._first
+        size, forced, score = size.copy(), np.zeros(size.size, dtype=bool), self.score
+        options, gains, end = [], [], 0
+        for d in sorted(picks):
+            pattern = self.patterns[d][picks[d]]
+            options += [option[end : begin[d]], pattern.option]
+            gains += [gain[end : begin[d]], pattern.gain]
+            end, size[d], forced[d] = begin[d + 1], pattern.option.size, pattern.forced
             if pattern.moves is not None:
                 score = score + pattern.moves
-        size = np.array([p.option.size for p in chosen], dtype=np.int64)
+        kept = np.concatenate([*options, option[end:]])
         use = size > 0
         start = np.zeros(int(use.sum()) + 1, dtype=np.int64)
         np.cumsum(size[use], out=start[1:])
-        kept = np.concatenate([np.zeros(0, dtype=np.int64), *(p.option for p in chosen)])
-        forced = np.array([p.forced for p in chosen], dtype=bool)
-        gain = np.concatenate([np.zeros((0, score.shape[1])), *(p.gain for p in chosen)])
-        option = kept - np.repeat(self.moves.start[:-1], size)
         return Context(
-            np.flatnonzero(use), start, option, gain, self.moves.cost[kept], forced[use], score, self.doubt
+            np.flatnonzero(use), start, kept - np.repeat(self.moves.start[:-1], size),
+            np.concatenate([*gains, gain[end:]]), self.moves.cost[kept], forced[use], score, self.doubt,
         )  # fmt: skip
 
     @property
