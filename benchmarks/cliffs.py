@@ -136,6 +136,7 @@ def problems_of(cliff: Cliff, rows: int) -> list[Problem]:
         max_options=cliff.options,
         n_fresh=0,
         decision="complete",
+        sampler="chained" if cliff.columns < 100 else "copula",  # the time to fit is no part of this
     ).fit(train)
     rejected = test[model.predict(test) == 1].head(rows)
     masked, _ = mcar(rejected, 2, random_state=0)

@@ -12,9 +12,11 @@ import numpy as np
 from armin.solve.search.compiled import entry_bare, inlined
 from armin.solve.search.goals import Bans, Stairs
 from armin.solve.search.trees.bound import and_both, and_kept, and_range, enough, last_below, needed
+from armin.solve.search.trees.shares import hopes
 from armin.solve.search.trees.context import enter, pick_options
 from armin.solve.search.trees.data import (
     ALL,
+    BEGAN,
     BOTH,
     CAP,
     CHANGED,
@@ -32,6 +34,8 @@ from armin.solve.search.trees.data import (
     NEXT,
     NODES,
     NONE,
+    OPEN,
+    PLAIN,
     PROVED,
     SIDE,
     STAGE,
@@ -77,7 +81,7 @@ def _least(tables: Tables, node: Node, cost: float) -> float:  # pragma: no cove
 
 @inlined
 def _restrict(tables: Tables, state: State, node: Node, cost: float, cap: float) -> int:  # pragma: no cover - compiled
-    """Cut the ranges of a node to what the budget allows, AND their masks into ``state.work``.
+    """Cut the ranges of a node to what the budget allows, AND their masks into ``state.work``; note their least costs.
 
     With ``cost`` the least cost of the node, an option of feature d may cost up to cap - (cost - cheapest of d): with
     a dearer one, the node's choices cost ``cap`` or more. Returns the position of the widest range, 0 if all are single
@@ -86,10 +90,14 @@ def _restrict(tables: Tables, state: State, node: Node, cost: float, cap: float)
     sides, costs, work = tables.sides, tables.costs, state.work
     copy_into(tables.masks[ALL], work)
     start, pick, widest = 0, 0, 1
+    for d in range(tables.shape.common):
+        state.reference[d] = np.inf if d < node[NEXT] else OPEN
     for k in range(node[CHANGED]):
         p = HEAD + tables.shape.local + ENTRY * k
         d = node[p + FEATURE]
-        room = cap if tables.shape.is_max else cap - (cost - _lowest(tables, node, p))
+        least = _lowest(tables, node, p)
+        room = cap if tables.shape.is_max else cap - (cost - least)
+        state.reference[d] = least
         and_kept(tables, work, start, d)
         start = d + 1
         if node[p + SIDE] == BOTH:
@@ -121,7 +129,7 @@ def _extend(tables: Tables, state: State, node: Node, cost: float, cap: float) -
     p = HEAD + tables.shape.local + ENTRY * node[CHANGED]
     for d in range(tables.shape.common - 1, node[NEXT] - 1, -1):
         part = _cheapest(tables, d)
-        if (part if tables.shape.is_max else cost + part) >= cap:
+        if not state.hope[d] or (part if tables.shape.is_max else cost + part) >= cap:
             continue
         child = state.stack[state.counter[TOP]]
         copy_into(node, child)
@@ -167,21 +175,13 @@ def _price(tables: Tables, state: State, bans: Bans, node: Node, settled: bool) 
 
 
 @inlined
-def _promising(
-    tables: Tables, state: State, node: Node, cost: float, cap: float, need: float
-) -> bool:  # pragma: no cover - compiled
-    """Whether a set of features, or one that contains it, can be valid: what is open is kept or takes any option.
-
-    The ``rest`` of the level just above what may still be spent, cap - cost, stands for all open features.
-    """
-    if _restrict(tables, state, node, cost, cap) < 0:
-        return False
+def _open_rest(tables: Tables, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
+    """AND with what is open, kept or at any option: the level just above what may still be spent, cap - cost."""
     level = LEVELS - 1
     if not tables.shape.is_max and state.number[STAGE] < np.inf:
         level = min(level, int((cap - cost) / state.number[STAGE] * LEVELS))
     for w in range(state.work.size):
         state.work[w] &= state.rest[level, node[NEXT], w]
-    return enough(tables, state, need)
 
 
 @entry_bare
@@ -190,7 +190,7 @@ def explore(
 ) -> bool:  # pragma: no cover - compiled
     """Visit at most ``nodes`` nodes; true when ``node`` is a single choice that may well be valid."""
     shape, stack, count, number = tables.shape, state.stack, state.counter, state.number
-    end = count[NODES] + nodes
+    end, hard = count[NODES] + nodes, count[BEGAN] + PLAIN
     while count[TOP] > 0 and count[NODES] < end:
         count[TOP] -= 1
         count[NODES] += 1
@@ -205,19 +205,31 @@ def explore(
         if cost >= cap:
             continue
         need = needed(stairs, max(cost, number[PROVED]))
-        if node[KIND] == _SET:
-            if node[NEXT] < shape.common and count[CHANGES] + node[CHANGED] < shape.limit:
-                if not _promising(tables, state, node, cost, cap, need):
-                    continue
-                _extend(tables, state, node, cost, cap)
-            cap = min(cap, _price(tables, state, bans, node, True))
-            if cost >= cap:
-                continue
-            node[KIND], node[NEXT] = _BOX, shape.common
-        pick = _restrict(tables, state, node, cost, cap)
-        if pick < 0 or not enough(tables, state, need):
-            continue
-        if pick == 0:
-            return True
-        _split(tables, state, node, pick)
+        grows = node[KIND] == _SET and node[NEXT] < shape.common and count[CHANGES] + node[CHANGED] < shape.limit
+        while True:  # a set that may grow; then, and otherwise, the set as it is
+            if not grows:
+                cap = min(cap, _price(tables, state, bans, node, True))
+                if cost >= cap:
+                    break
+                node[KIND], node[NEXT] = _BOX, shape.common
+            pick = _restrict(tables, state, node, cost, cap)
+            if pick < 0:
+                break
+            if grows:
+                _open_rest(tables, state, node, cost, cap)
+            if not enough(tables, state, need):
+                break
+            if pick == 0 and not grows:
+                return True
+            if (grows or not shape.is_max) and count[NODES] > hard:
+                if not hopes(tables, state, node, cap if shape.is_max else cap - cost):
+                    break
+            elif grows:
+                for d in range(node[NEXT], shape.common):
+                    state.hope[d] = True
+            if not grows:
+                _split(tables, state, node, pick)
+                break
+            _extend(tables, state, node, cost, cap)
+            grows = False
     return False
