@@ -9,7 +9,7 @@ the problem itself before it is offered to the goal, so a dive may be wrong abou
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Protocol
 
 import numpy as np
@@ -48,8 +48,8 @@ class Nearby(Protocol):
     most: int
     slack: float
 
-    def margins(self, choice: Choice) -> FloatArray:
-        """How far each candidate (N,) is from being accepted after ``choice``; not negative where it is."""
+    def margins(self, choice: Choice, who: IntArray) -> FloatArray:
+        """How far each of the candidates ``who`` is from being accepted after ``choice``; not negative where it is."""
 
     def look(
         self, choice: Choice, who: IntArray, weight: FloatArray, counts: BoolArray
@@ -85,26 +85,36 @@ class _Dive:
         self.extra = 0.0  # by how much the thinned candidates are too easy
         self.refused: set[Choice] = set()
         self.seen: dict[Choice, tuple[FloatArray, FloatArray]] = {}
-        self.who, self.weight = _thinned(nearby.margins(problem.keep), nearby.weight, nearby.most)
+        self.all = np.arange(nearby.weight.size)
+        self.who, self.weight = _thinned(nearby.margins(problem.keep, self.all), nearby.weight, nearby.most)
 
     def run(self) -> Iterator[None]:
-        """Greedy starts, each improved by exchanges."""
+        """Greedy starts, the best improved by exchanges; then other starts, and exchanges again."""
+        keep = self.problem.keep
         for power in POWERS:
-            yield from self._descend(self.problem.keep, power)
-        improved = self.best is not None
-        while improved and self.best is not None and self.looks > 0:
+            yield from self._descend(keep, power)
+        yield from self._improve()
+        before = self.best
+        for move in self._branches(keep):
+            yield from self._descend(self._after(keep, move), 1.0)
+        if self.best != before:
+            yield from self._improve()
+
+    def _improve(self) -> Iterator[None]:
+        """Exchanges, as long as they help."""
+        start: Choice | None = None
+        while self.best is not None and self.best != start and self.looks > 0:
             start = self.best
-            for size in (1, 2):
+            for size in (1, 2, 3):
                 yield from self._exchange(start, size)
                 if self.best != start:
                     break
-            improved = self.best != start
 
     def _look(self, choice: Choice) -> tuple[FloatArray, FloatArray]:
         """Accepted weight after every move, and what those that are to be accepted lack: the easiest that suffice."""
         if choice not in self.seen:
             self.looks -= 1
-            margins = self.nearby.margins(choice)[self.who]
+            margins = self.nearby.margins(choice, self.who)
             order = np.argsort(-margins, kind="stable")
             before = np.cumsum(self.weight[order]) - self.weight[order]
             counts = np.zeros(order.size, dtype=bool)
@@ -153,7 +163,7 @@ class _Dive:
         problem, cost = self.problem, self.problem.cost(choice)
         if choice in self.refused or cost >= self.bound or not problem.allows(choice):
             return False
-        margins = self.nearby.margins(choice)
+        margins = self.nearby.margins(choice, self.all)
         weight = float(self.nearby.weight[margins >= 0.0].sum())
         if not self.whole or np.abs(margins).min() <= self.nearby.slack:
             weight = problem.weight_accepted(choice)  # too close to tell from sums in another order
@@ -189,21 +199,23 @@ class _Dive:
         return np.asarray(useful[order])
 
     def _exchange(self, start: Choice, size: int) -> Iterator[None]:
-        """Take ``size`` changes back, put one other in their place, or two."""
+        """Take ``size`` changes back and put others in their place: one, or two; of three, as many as it takes."""
         changed = [d for d, j in enumerate(start) if j]
         for gone in combinations(changed, size):
-            if self.looks <= 0:
-                return
             rest = tuple(0 if d in gone else j for d, j in enumerate(start))
-            if self._take(rest) is not None:
-                return
-            yield
-            for move in self._branches(rest):
-                if self.looks <= 0:
-                    return
-                if self._take(self._after(rest, move)) is not None:
+            if size == 3:
+                yield from self._descend(rest, 1.0)
+            for choice in chain([rest], self._after_branches(rest)) if size < 3 else ():
+                if self.looks <= 0 or self._take(choice) is not None:
                     return
                 yield
+            if self.looks <= 0 or self.best != start:
+                return
+
+    def _after_branches(self, choice: Choice) -> Iterator[Choice]:
+        """The choices that :meth:`_branches` lead to, worked out when they are asked for."""
+        for move in self._branches(choice):
+            yield self._after(choice, move)
 
     def _branches(self, choice: Choice) -> Sequence[int]:
         """The moves that help most for their price, of different features."""

@@ -35,16 +35,14 @@ START, SLACK, WAY = range(3)
 NONE, ALL, KEPT = range(3)
 """Rows of ``Tables.masks``: nothing, all leaves, and where the masks of kept features begin."""
 
-TOP, NODES, GROUPS, CHANGES, TOUCHED, BEGAN = range(6)
+TOP, NODES, GROUPS, CHANGES, TOUCHED, PLAIN, TRIED, CUT = range(8)
 """Entries of ``State.counter``: open nodes, nodes visited, groups of the present context, how many features it changes,
-how many entries of ``State.touched`` count, and the nodes visited before this stage."""
+how many entries of ``State.touched`` count, up to how many nodes the plain bound has to do, and how often the other one
+was tried on a box of late, and cut it off."""
 
 CAP, PROVED, STAGE, CONTEXT = range(4)
 """Entries of ``State.number``: budget, cost below which all is known, budget at the start of the stage, cost of the
 present context."""
-
-PLAIN = 3000
-"""Nodes of a stage that get by with the plain bound: most problems end before."""
 
 UNIONS = 3
 """Masks of several groups together, which come first in ``State.mask``."""

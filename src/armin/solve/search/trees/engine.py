@@ -14,7 +14,6 @@ from armin.solve.search.dive import dive
 from armin.solve.search.goals import Frontier, Goal, wanted
 from armin.solve.search.trees.bound import free_rest
 from armin.solve.search.trees.data import (
-    BEGAN,
     CAP,
     CHANGED,
     COST,
@@ -23,6 +22,7 @@ from armin.solve.search.trees.data import (
     HEAD,
     LEVELS,
     NODES,
+    PLAIN,
     PROVED,
     PURSE,
     STAGE,
@@ -41,8 +41,9 @@ __all__ = ["TreeEngine", "start_trees"]
 _STEP = 1.5  # from one budget to the next
 _LARGE = 5000  # leaves from which tables are made anew for each budget
 _FEW_NODES, _MANY_NODES = 2000, 20_000  # between two looks at the clock
+_PLAIN = 3000  # nodes of a stage that get by with the plain bound: most problems end before
 _SOON = 3_000_000  # nodes times words of masks after which a dive is worth its time
-_LOOKS = 120  # of a dive
+_LOOKS, _FEW_LOOKS = 120, 60  # of a dive, in small and in large models
 
 
 @dataclass(eq=False)
@@ -71,7 +72,7 @@ class _Run:
         state = self.state
         state.number[CAP] = state.number[STAGE] = cap
         state.number[PROVED] = proved
-        state.counter[TOP], state.counter[BEGAN] = 1, state.counter[NODES]
+        state.counter[TOP], state.counter[PLAIN] = 1, state.counter[NODES] + _PLAIN
         state.stack[0] = 0
         free_rest(self.search.tables, cap, state.rest)
 
@@ -114,7 +115,7 @@ def _new_state(problem: Problem, search: TreeSearch) -> State:
     leaves = 64 * int(np.diff(tables.part).max(initial=1))
     return State(
         stack=np.zeros((depth, width), dtype=np.int32),
-        counter=np.zeros(6, dtype=np.int64),
+        counter=np.zeros(8, dtype=np.int64),
         number=np.array([np.inf, 0.0, 0.0, 0.0]),
         weight=np.zeros(n),
         mask=np.zeros((UNIONS + n, words - shape.own_word), dtype=np.uint64),
@@ -209,7 +210,7 @@ class TreeEngine:
         """Look for a good choice without proof, once."""
         if not self._dived:
             self._dived = True
-            yield from dive(self.reduced.problem, goal, TreesNearby(self.reduced), _LOOKS)
+            yield from dive(self.reduced.problem, goal, TreesNearby(self.reduced), _FEW_LOOKS if self.large else _LOOKS)
 
     def _renew(self, goal: Goal) -> None:
         """Tables for the present budget, after a short look at a larger one if nothing was found yet."""

@@ -26,14 +26,15 @@ _STEPS = 200_000
 """Splits that one look around a point may pass, about; more candidates than that allows are thinned out."""
 
 
+LEFT, RIGHT, TEST, SLOT = range(4)
+"""Columns of ``_Walk.node``."""
+
+
 class _Walk(NamedTuple):
     """The trees as splits on cells. S features ("slots"), R rows of the decision."""
 
     roots: IntArray
-    left: IntArray
-    right: IntArray
-    test: Ints  # (nodes,) -1 in a leaf
-    slot: Ints  # (tests,)
+    node: NDArray[np.int32]  # (nodes, 4): left and right child, test (-1 in a leaf) and its slot, side by side in memory
     bits: Words  # (tests, W) cells that go left
     first: Ints  # (S + 1,) the first cell of each slot
     value: FloatArray  # (nodes, R)
@@ -61,8 +62,11 @@ class _Space(NamedTuple):
 
 
 @inlined
-def _goes_left(walk: _Walk, test: int, cell: int) -> bool:  # pragma: no cover - compiled
-    return bool((walk.bits[test, cell // 64] >> np.uint64(cell % 64)) & np.uint64(1))
+def _side(walk: _Walk, node: int, now: Ints) -> int:  # pragma: no cover - compiled
+    """Which child the point goes to."""
+    cell = now[walk.node[node, SLOT]]
+    word = walk.bits[walk.node[node, TEST], cell // 64] >> np.uint64(cell % 64)
+    return LEFT if word & np.uint64(1) else RIGHT
 
 
 @inlined
@@ -110,35 +114,28 @@ def _walk_trees(
         if walk.own[t] != own:
             continue
         home = walk.roots[t]
-        while walk.test[home] >= 0:
-            test = walk.test[home]
-            home = walk.left[home] if _goes_left(walk, test, now[walk.slot[test]]) else walk.right[home]
+        while walk.node[home, TEST] >= 0:
+            home = walk.node[home, _side(walk, home, now)]
         for r in range(score.size):
             score[r] += walk.value[home, r]
-        if not all_:
-            continue
-        node = walk.roots[t]
-        while node != home:
-            test = walk.test[node]
-            s = walk.slot[test]
-            left = _goes_left(walk, test, now[s])
+        node, size = walk.roots[t], 0
+        while all_ and node != home:
+            s, side, test = walk.node[node, SLOT], _side(walk, node, now), walk.node[node, TEST]
             if s < slots - 1:
                 # cells that pass all splits on the slot so far and turn off here
                 some = False
                 for w in range(width):
-                    turn = ~walk.bits[test, w] if left else walk.bits[test, w]
+                    turn = ~walk.bits[test, w] if side == LEFT else walk.bits[test, w]
                     room[slots, w] = room[s, w] & turn
                     room[s, w] &= ~turn
                     some |= room[slots, w] != 0
                 if some:
-                    _turn_off(walk, walk.right[node] if left else walk.left[node], s, home, now, gain, room, stack)
-            node = walk.left[node] if left else walk.right[node]
-        node = walk.roots[t]
-        while node != home:  # tidy up
-            s = walk.slot[walk.test[node]]
-            left = _goes_left(walk, walk.test[node], now[s])
-            _all_cells(walk, s, room[s])
-            node = walk.left[node] if left else walk.right[node]
+                    _turn_off(walk, walk.node[node, LEFT + RIGHT - side], s, home, now, gain, room, stack)
+                stack[stack.size - 1 - size] = s
+                size += 1
+            node = walk.node[node, side]
+        for k in range(size):
+            _all_cells(walk, stack[stack.size - 1 - k], room[stack[stack.size - 1 - k]])
 
 
 @inlined
@@ -164,10 +161,10 @@ def _turn_off(
     while top > 0:
         top -= 1
         node = stack[top]
-        while walk.test[node] >= 0:
-            test = walk.test[node]
-            if walk.slot[test] != s:
-                node = walk.left[node] if _goes_left(walk, test, now[walk.slot[test]]) else walk.right[node]
+        while walk.node[node, TEST] >= 0:
+            test = walk.node[node, TEST]
+            if walk.node[node, SLOT] != s:
+                node = walk.node[node, _side(walk, node, now)]
                 continue
             goes, stays = False, False
             for w in range(width):
@@ -179,11 +176,11 @@ def _turn_off(
                     word = room[base + top, w]
                     room[base + top, w] = word & ~walk.bits[test, w]
                     room[base + top + 1, w] = word & walk.bits[test, w]
-                stack[top] = walk.right[node]
+                stack[top] = walk.node[node, RIGHT]
                 top += 1
-                node = walk.left[node]
+                node = walk.node[node, LEFT]
             else:
-                node = walk.left[node] if goes else walk.right[node]
+                node = walk.node[node, LEFT if goes else RIGHT]
         _note(walk, room[base + top], s, node, home, gain)
 
 
@@ -277,14 +274,12 @@ class TreesNearby:
         self.option = np.array([p[1] for p in places], dtype=np.intp)
         self.cost = np.array([p[2] for p in places])
         self.weight = reduced.weight
-        self.most = max(16, _STEPS // max(1, 4 * depth * int(own.sum())))
+        self.most = max(12, _STEPS // max(1, 4 * depth * int(own.sum())))
         self._reduced = reduced
+        test = reduced.tests.of_node
         self._walk = _Walk(
             model.roots,
-            model.left,
-            model.right,
-            reduced.tests.of_node,
-            slot,
+            np.stack([model.left, model.right, test, np.append(slot, -1)[test]], axis=1).astype(np.int32),
             bits,
             first,
             np.ascontiguousarray(model.value.astype(np.float64) @ coefficients.T),
@@ -304,7 +299,7 @@ class TreesNearby:
             room[s] = full.view(np.uint64)
         self._space = _Space(
             room,
-            np.zeros(depth + 2, np.int64),
+            np.zeros(2 * depth + 4, np.int64),
             np.zeros((rows, wide)),
             np.zeros((rows, wide)),
             np.zeros((rows, 1)),
@@ -328,12 +323,11 @@ class TreesNearby:
             rows.append(f.cell[at : at + 1, f.sort[reduced.first]])
         return common, np.concatenate(rows)
 
-    def margins(self, choice: Choice) -> FloatArray:
-        """How far each candidate is from being accepted; not negative where it is."""
-        n = self.weight.size
-        nobody = np.zeros(n, dtype=bool)
-        _look(self._walk, self._space, *self._point(choice), np.arange(n), self.weight, nobody, False)
-        return self._space.margin.copy()
+    def margins(self, choice: Choice, who: IntArray) -> FloatArray:
+        """How far each of the candidates ``who`` is from being accepted; not negative where it is."""
+        nobody = np.zeros(who.size, dtype=bool)
+        _look(self._walk, self._space, *self._point(choice), who, self.weight, nobody, False)
+        return self._space.margin[: who.size].copy()
 
     def look(
         self, choice: Choice, who: IntArray, weight: FloatArray, counts: BoolArray

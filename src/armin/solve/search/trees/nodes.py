@@ -16,7 +16,6 @@ from armin.solve.search.trees.shares import hopes
 from armin.solve.search.trees.context import enter, pick_options
 from armin.solve.search.trees.data import (
     ALL,
-    BEGAN,
     BOTH,
     CAP,
     CHANGED,
@@ -24,6 +23,7 @@ from armin.solve.search.trees.data import (
     CONTEXT,
     COST,
     COUNT,
+    CUT,
     ENTRY,
     FEATURE,
     HEAD,
@@ -40,6 +40,7 @@ from armin.solve.search.trees.data import (
     SIDE,
     STAGE,
     TOP,
+    TRIED,
     Node,
     State,
     Tables,
@@ -184,13 +185,39 @@ def _open_rest(tables: Tables, state: State, node: Node, cost: float, cap: float
         state.work[w] &= state.rest[level, node[NEXT], w]
 
 
+@inlined
+def _shared(tables: Tables, state: State, node: Node, room: float, grows: bool) -> bool:  # pragma: no cover - compiled
+    """Whether a node is left by the bound over all trees at once, where that is worth its time.
+
+    On sets always, once there are many nodes. On boxes while it cuts off one in four; else on some, to see whether it
+    does again. What counts is the search so far, not the clock: the same problem takes the same way.
+    """
+    count = state.counter
+    if grows:
+        for d in range(node[NEXT], tables.shape.common):
+            state.hope[d] = True
+    if count[NODES] <= count[PLAIN]:
+        return True
+    if grows:
+        return hopes(tables, state, node, room)
+    if 4 * count[CUT] < count[TRIED] and count[NODES] % 8 != 0:
+        return True
+    good = hopes(tables, state, node, room)
+    count[TRIED] += 1
+    count[CUT] += not good
+    if count[TRIED] > 1024:
+        count[TRIED] //= 2
+        count[CUT] //= 2
+    return good
+
+
 @entry_bare
 def explore(
     tables: Tables, state: State, stairs: Stairs, bans: Bans, node: Node, nodes: int
 ) -> bool:  # pragma: no cover - compiled
     """Visit at most ``nodes`` nodes; true when ``node`` is a single choice that may well be valid."""
     shape, stack, count, number = tables.shape, state.stack, state.counter, state.number
-    end, hard = count[NODES] + nodes, count[BEGAN] + PLAIN
+    end = count[NODES] + nodes
     while count[TOP] > 0 and count[NODES] < end:
         count[TOP] -= 1
         count[NODES] += 1
@@ -221,12 +248,9 @@ def explore(
                 break
             if pick == 0 and not grows:
                 return True
-            if (grows or not shape.is_max) and count[NODES] > hard:
-                if not hopes(tables, state, node, cap if shape.is_max else cap - cost):
+            if grows or not shape.is_max:
+                if not _shared(tables, state, node, cap if shape.is_max else cap - cost, grows):
                     break
-            elif grows:
-                for d in range(node[NEXT], shape.common):
-                    state.hope[d] = True
             if not grows:
                 _split(tables, state, node, pick)
                 break
