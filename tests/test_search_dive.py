@@ -82,7 +82,10 @@ def test_a_look_around_knows_what_every_single_change_does(kind: Kind) -> None:
             d = int(nearby.feature[move])
             after = (*choice[:d], int(nearby.option[move]), *choice[d + 1 :])
             margins = nearby.margins(after, everybody)
-            clear = float(nearby.weight[margins > nearby.slack].sum()), float(nearby.weight[margins >= -nearby.slack].sum())
+            clear = (
+                float(nearby.weight[margins > nearby.slack].sum()),
+                float(nearby.weight[margins >= -nearby.slack].sum()),
+            )
             true = problem.weight_accepted(after)
             assert clear[0] - 1e-9 <= true <= clear[1] + 1e-9
             assert clear[0] - 1e-9 <= accepted[move] <= clear[1] + 1e-9

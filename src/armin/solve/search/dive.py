@@ -2,8 +2,9 @@
 
 An engine that can tell what each single change does (:class:`Nearby`) gets a plan before it has proved anything. From
 "keep", the changes that help most for their price are made until enough candidates are accepted; then changes are taken
-back, alone and in pairs, and replaced by others as long as that is cheaper. No step is random. What is found is asked of
-the problem itself before it is offered to the goal, so a dive may be wrong about rounding, but never about an answer.
+back, up to three at a time, and replaced by others as long as that is cheaper. No step is random. A margin that is too
+small to be sure of its sign is asked of the problem itself before a choice is offered to the goal, so a dive may be
+wrong about rounding on its way, but never about an answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What every single change does to a network's scores: all changes of some candidates in one pass.
 
-It serves the first plan (:mod:`armin.solve.search.dive`), so large networks are asked in 32 bits: what is found is asked
-of the model itself.
+It serves the first plan (:mod:`armin.solve.search.dive`), so large networks look around in 32 bits; the margins of what
+is found are worked out in 64.
 """
 
 from __future__ import annotations

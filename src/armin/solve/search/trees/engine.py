@@ -172,6 +172,8 @@ class TreeEngine:
         step, before = _STEP, 0
         if self.large:
             yield from self._dive(goal)
+            if goal.worst < np.inf:
+                self.cap = max(self.cap, goal.worst / 8.0)  # tables for each of many tiny budgets would take too long
         if self.bound > 0.0:  # more is wanted: the tables may have been made for less
             self.cap = max(self.cap, 1.1 * self.bound)
         if self.run is None or (self.large and self.bound > 0.0):

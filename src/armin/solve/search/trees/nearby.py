@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.problem import Choice
 from armin.solve.search.compiled import entry_bare, inlined
+from armin.solve.search.trees.cells import Common, Local
 from armin.solve.search.trees.leaves import Reduced
 from armin.solve.search.ways import rows_of
 from armin.solve.search.words import Ints, Words, lowest_bit
@@ -34,7 +35,7 @@ class _Walk(NamedTuple):
     """The trees as splits on cells. S features ("slots"), R rows of the decision."""
 
     roots: IntArray
-    node: NDArray[np.int32]  # (nodes, 4): left and right child, test (-1 in a leaf) and its slot, side by side in memory
+    node: NDArray[np.int32]  # (nodes, 4): left and right child, test (-1 in a leaf), its slot: side by side in memory
     bits: Words  # (tests, W) cells that go left
     first: Ints  # (S + 1,) the first cell of each slot
     value: FloatArray  # (nodes, R)
@@ -154,7 +155,7 @@ def _all_cells(walk: _Walk, s: int, bits: Words) -> None:  # pragma: no cover - 
 def _turn_off(
     walk: _Walk, node: int, s: int, home: int, now: Ints, gain: FloatArray, room: Words, stack: Ints
 ) -> None:  # pragma: no cover - compiled
-    """All leaves below ``node`` that the point reaches with some cell of slot s; row k of ``room`` goes with level k."""
+    """All leaves below ``node`` that the point reaches with some cell of slot s, one after the other."""
     base, width = walk.first.size - 1, walk.bits.shape[1]
     top = 1
     stack[0] = node
@@ -239,8 +240,8 @@ class TreesNearby:
     """The scores around a point; see :class:`armin.solve.search.dive.Nearby`."""
 
     def __init__(self, reduced: Reduced) -> None:
-        model, problem = reduced.model, reduced.problem
-        features = [*reduced.commons, *reduced.locals_]
+        model = reduced.model
+        features: list[Common | Local] = [*reduced.commons, *reduced.locals_]
         slots = [*(f.cells for f in features), reduced.constant]
         first = np.cumsum([0, *(c.goes.shape[0] for c in slots)]).astype(np.int64)
         width = (int(np.diff(first).max()) + 63) // 64

@@ -12,7 +12,6 @@ import numpy as np
 from armin.solve.search.compiled import entry_bare, inlined
 from armin.solve.search.goals import Bans, Stairs
 from armin.solve.search.trees.bound import and_both, and_kept, and_range, enough, last_below, needed
-from armin.solve.search.trees.shares import hopes
 from armin.solve.search.trees.context import enter, pick_options
 from armin.solve.search.trees.data import (
     ALL,
@@ -45,6 +44,7 @@ from armin.solve.search.trees.data import (
     State,
     Tables,
 )
+from armin.solve.search.trees.shares import hopes
 from armin.solve.search.words import add_bit, copy_into, price_of
 
 __all__ = ["explore"]
@@ -176,7 +176,9 @@ def _price(tables: Tables, state: State, bans: Bans, node: Node, settled: bool) 
 
 
 @inlined
-def _open_rest(tables: Tables, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
+def _open_rest(
+    tables: Tables, state: State, node: Node, cost: float, cap: float
+) -> None:  # pragma: no cover - compiled
     """AND with what is open, kept or at any option: the level just above what may still be spent, cap - cost."""
     level = LEVELS - 1
     if not tables.shape.is_max and state.number[STAGE] < np.inf:
@@ -186,7 +188,7 @@ def _open_rest(tables: Tables, state: State, node: Node, cost: float, cap: float
 
 
 @inlined
-def _shared(tables: Tables, state: State, node: Node, room: float, grows: bool) -> bool:  # pragma: no cover - compiled
+def _agreed(tables: Tables, state: State, node: Node, room: float, grows: bool) -> bool:  # pragma: no cover - compiled
     """Whether a node is left by the bound over all trees at once, where that is worth its time.
 
     On sets always, once there are many nodes. On boxes while it cuts off one in four; else on some, to see whether it
@@ -196,7 +198,7 @@ def _shared(tables: Tables, state: State, node: Node, room: float, grows: bool) 
     if grows:
         for d in range(node[NEXT], tables.shape.common):
             state.hope[d] = True
-    if count[NODES] <= count[PLAIN]:
+    if count[NODES] <= count[PLAIN] or (tables.shape.is_max and not grows):
         return True
     if grows:
         return hopes(tables, state, node, room)
@@ -248,9 +250,8 @@ def explore(
                 break
             if pick == 0 and not grows:
                 return True
-            if grows or not shape.is_max:
-                if not _shared(tables, state, node, cap if shape.is_max else cap - cost, grows):
-                    break
+            if not _agreed(tables, state, node, cap if shape.is_max else cap - cost, grows):
+                break
             if not grows:
                 _split(tables, state, node, pick)
                 break

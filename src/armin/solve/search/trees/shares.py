@@ -1,10 +1,10 @@
 """What a node can reach if all trees have to agree on what is spent, compiled.
 
 In the plain bound every tree takes its best leaf, whatever must change for it. But few features may change, the budget
-is spent once, and all trees see the same choice. Take the cheapest choice of the node as a reference: what changes takes
-its cheapest option, what is open is kept. A leaf l *asks* for the set F(l) of features that must do more than that, each
-at an extra cost e_d(l). Share its value over b_t, the best leaf of tree t that asks for nothing, among them in any way,
-g_d(l) >= 0 with the sum v(l) - b_t. With
+is spent once, and all trees see the same choice. Take the cheapest choice of the node as a reference: what changes
+takes its cheapest option, what is open is kept. A leaf l *asks* for the set F(l) of features that must do more than
+that, each at an extra cost e_d(l). Share its value over b_t, the best leaf of tree t that asks for nothing, among them
+in any way, g_d(l) >= 0 with the sum v(l) - b_t. With
 
     m_t(d, E) = max { g_d(l) : l a leaf of t, d in F(l), e_d(l) <= E },     phi(d, E) = sum over trees t of m_t(d, E),
 
@@ -85,7 +85,7 @@ def hopes(tables: Tables, state: State, node: Node, room: float) -> bool:  # pra
                     _pack(purse[r], gain[r, d], left, 1 if change else 0)
         if not hopeless:
             return True
-    return is_open
+    return bool(is_open)
 
 
 @inlined
@@ -144,7 +144,9 @@ def _shares(tables: Tables, state: State, u: int, left: int, room: float) -> Non
 
 
 @inlined
-def _share(tables: Tables, state: State, v: int, u: int, left: int, room: float) -> float:  # pragma: no cover - compiled
+def _share(
+    tables: Tables, state: State, v: int, u: int, left: int, room: float
+) -> float:  # pragma: no cover - compiled
     """Fill ``state.share`` with the best shares of one tree by spending, for a union or (-1) everybody; returns b_t."""
     shape, values, owes, listed = tables.shape, tables.values, tables.owes, state.listed
     size, home, done, w, end = 0, 0.0, False, tables.part[v], tables.part[v + 1]
