@@ -65,13 +65,13 @@ def dive(problem: Problem, goal: Goal, nearby: Nearby, looks: int) -> Iterator[N
     ----------
     problem, goal : the problem and what is wanted
     nearby : what single changes do
-    looks : looks around a point, at most, for each requirement
+    looks : looks around a point, at most
     """
     total = float(problem.weights.sum())
     wanted = [level * total for level in LEVELS] if isinstance(goal, Frontier) else [goal.required]
     for required in wanted:
         if nearby.feature.size and required >= goal.required * (1.0 - WEIGHT_TOLERANCE):
-            yield from _Dive(problem, goal, nearby, required, looks).run()
+            yield from _Dive(problem, goal, nearby, required, looks // len(wanted)).run()
 
 
 class _Dive:

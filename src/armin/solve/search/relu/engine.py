@@ -39,7 +39,7 @@ FEW, FEW_DEEP = 500.0, 64.0
 EARLY_NODES = 4000
 """Nodes spent at most on each of the smaller numbers of changes, which give good choices early."""
 
-SOON, LOOKS = 3, 120
+SOON, LOOKS = 10, 120
 """Shares of work after which a dive is worth its time, and how often it may look around."""
 
 LARGE = 4096
@@ -87,7 +87,7 @@ class ReluEngine:
         self.refused: list[Choice] = sorted(plan.problem.forbidden)
         self.version = 0
         self.bans: Bans | None = None
-        self.shares, self.dived = 0, False
+        self.dived = False
 
     def search(self, goal: Goal) -> Iterator[None]:
         """Few changes first, which soon give good choices; then all."""
@@ -123,7 +123,7 @@ class ReluEngine:
             if self._advance(task, goal) != DONE:
                 heappush(queue, (max(bound, task.bound()), i, task))
             yield
-            if self.shares > SOON and not self.dived:
+            if self.nodes > SOON * _share(task.tables) and not self.dived:
                 yield from self._dive(goal)
                 if last is not None:
                     return
@@ -142,7 +142,6 @@ class ReluEngine:
         bans = self.bans if self.bans is not None else goal.bans()
         if task.version != self.version:
             self._refresh(task, stairs)
-        self.shares += 1
         before = int(task.pool.tally[VISITED])
         code, found = run(task.tables, stairs, bans, task.work, task.leaf, task.pool, _share(task.tables), self.few)
         self.nodes += int(task.pool.tally[VISITED]) - before

@@ -16,7 +16,7 @@ from armin.solve.search.relu.tables import Plan
 
 __all__ = ["ReluNearby"]
 
-_STEPS = 100_000_000
+_STEPS = 10_000_000
 """Multiplications that one look around a point may take, about; more candidates than that allows are thinned out."""
 
 _LARGE = 4096

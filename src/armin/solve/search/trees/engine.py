@@ -19,6 +19,7 @@ from armin.solve.search.trees.data import (
     COST,
     COUNT,
     ENTRY,
+    GROUPS,
     HEAD,
     LEVELS,
     NODES,
@@ -42,8 +43,8 @@ _STEP = 1.5  # from one budget to the next
 _LARGE = 5000  # leaves from which tables are made anew for each budget
 _FEW_NODES, _MANY_NODES = 2000, 20_000  # between two looks at the clock
 _PLAIN = 3000  # nodes of a stage that get by with the plain bound: most problems end before
-_SOON = 3_000_000  # nodes times words of masks after which a dive is worth its time
-_LOOKS, _FEW_LOOKS = 120, 60  # of a dive, in small and in large models
+_SOON = 1_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
+_LOOKS, _FEW_LOOKS = 120, 30  # of a dive, in small and in large models
 
 
 @dataclass(eq=False)
@@ -66,6 +67,11 @@ class _Run:
     def nodes(self) -> int:
         """How many nodes were visited."""
         return int(self.state.counter[NODES])
+
+    @property
+    def work(self) -> int:
+        """About how much was done: nodes times words, for every 64 groups."""
+        return self.nodes * self.state.work.size * (1 + int(self.state.counter[GROUPS]) // 64)
 
     def begin(self, cap: float, proved: float) -> None:
         """Start at the root, for choices that cost less than ``cap``; those below ``proved`` are all known."""
@@ -185,7 +191,7 @@ class TreeEngine:
                 run.advance(goal, self._share())
                 if not run.finished:
                     yield
-                    if run.nodes * run.state.work.size > _SOON:
+                    if run.work > _SOON:
                         yield from self._dive(goal)
                         run.state.number[CAP] = min(run.state.number[CAP], goal.worst)
             if goal.worst <= self.cap or self.cap > self.dearest:
@@ -206,7 +212,7 @@ class TreeEngine:
             return _FEW_NODES
         if self._dived:
             return _MANY_NODES
-        return min(_MANY_NODES, _SOON // self.run.state.work.size + 1)
+        return min(_MANY_NODES, max(_FEW_NODES, _SOON // self.run.state.work.size // 4))
 
     def _dive(self, goal: Goal) -> Iterator[None]:
         """Look for a good choice without proof, once."""

@@ -191,8 +191,9 @@ def _open_rest(
 def _agreed(tables: Tables, state: State, node: Node, room: float, grows: bool) -> bool:  # pragma: no cover - compiled
     """Whether a node is left by the bound over all trees at once, where that is worth its time.
 
-    On sets always, once there are many nodes. On boxes while it cuts off one in four; else on some, to see whether it
-    does again. What counts is the search so far, not the clock: the same problem takes the same way.
+    On sets always, once there are many nodes. On boxes of trees with few leaves while it cuts off one in four; else on
+    some, to see whether it does again. What counts is the search so far, not the clock: the same problem takes the same
+    way.
     """
     count = state.counter
     if grows:
@@ -202,7 +203,7 @@ def _agreed(tables: Tables, state: State, node: Node, room: float, grows: bool) 
         return True
     if grows:
         return hopes(tables, state, node, room)
-    if 4 * count[CUT] < count[TRIED] and count[NODES] % 8 != 0:
+    if 2 * state.work.size > 3 * (tables.part.size - 1) or (4 * count[CUT] < count[TRIED] and count[NODES] % 8 != 0):
         return True
     good = hopes(tables, state, node, room)
     count[TRIED] += 1
