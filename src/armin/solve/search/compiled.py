@@ -20,7 +20,7 @@ from numba.core.serialize import dumps
 
 from armin.solve.stopping import uncounted
 
-__all__ = ["entry", "entry_bare", "inlined", "inner", "inner_fast"]
+__all__ = ["called", "entry", "entry_bare", "inlined", "inner", "inner_fast"]
 
 F = TypeVar("F", bound=Callable[..., object])
 _said: set[str] = set()
@@ -51,6 +51,12 @@ def inlined(function: F) -> F:
     A bundle of many arrays takes longer to hand over than most of these functions take to run.
     """
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True, "_nrt": False}
+    return cast(F, njit(error_model="numpy", **options)(function))
+
+
+def called(function: F) -> F:
+    """As :func:`inlined`, for a function that takes long enough to be handed a bundle: its code is there only once."""
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
     return cast(F, njit(error_model="numpy", **options)(function))
 
 

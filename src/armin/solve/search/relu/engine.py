@@ -10,6 +10,7 @@ import numpy as np
 
 from armin.models.kinds import ReluNetwork
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
+from armin.solve.search.dive import dive
 from armin.solve.search.goals import BETTER, Bans, Goal, Stairs, consider, wanted
 from armin.solve.search.relu.data import (
     NEWEST,
@@ -27,6 +28,7 @@ from armin.solve.search.relu.data import (
     new_work,
 )
 from armin.solve.search.relu.loop import BETTER_FOUND, DONE, FULL, run
+from armin.solve.search.relu.nearby import ReluNearby
 from armin.solve.search.relu.tables import Case, Plan, cases_of, choices_table, first_node, plan_of, tables_of
 
 __all__ = ["ReluEngine", "start_relu"]
@@ -36,6 +38,12 @@ FEW, FEW_DEEP = 500.0, 64.0
 
 EARLY_NODES = 4000
 """Nodes spent at most on each of the smaller numbers of changes, which give good choices early."""
+
+SOON, LOOKS = 10, 120
+"""Shares of work after which a dive is worth its time, and how often it may look around."""
+
+LARGE = 4096
+"""Weights between hidden layers from which a dive comes first."""
 
 MOST_BYTES = 1_000_000_000
 """Beyond this size of the list of open nodes, the newest comes first, so that it grows no more."""
@@ -79,15 +87,19 @@ class ReluEngine:
         self.refused: list[Choice] = sorted(plan.problem.forbidden)
         self.version = 0
         self.bans: Bans | None = None
+        self.dived = False
 
     def search(self, goal: Goal) -> Iterator[None]:
         """Few changes first, which soon give good choices; then all."""
         consider(self.plan.problem, goal, self.plan.problem.keep)
         self._news(goal)
         limit = self.plan.problem.limit
+        if sum(w.size for w in self.plan.network.weights[1:]) > LARGE and not self.dived:
+            yield from self._dive(goal)
         if goal.worst == float("inf"):
             for early in (early for early in (1, 2, 3) if early < limit):
-                yield from self._explore(goal, early, self.nodes + EARLY_NODES)
+                if not self.dived:
+                    yield from self._explore(goal, early, self.nodes + EARLY_NODES)
         yield from self._explore(goal, limit, None)
 
     def _explore(self, goal: Goal, limit: int, last: int | None) -> Iterator[None]:
@@ -111,8 +123,18 @@ class ReluEngine:
             if self._advance(task, goal) != DONE:
                 heappush(queue, (max(bound, task.bound()), i, task))
             yield
+            if self.nodes > SOON * _share(task.tables) and not self.dived:
+                yield from self._dive(goal)
+                if last is not None:
+                    return
         if last is None:
             self.bound = goal.worst
+
+    def _dive(self, goal: Goal) -> Iterator[None]:
+        """Look for a good choice without proof."""
+        self.dived = True
+        yield from dive(self.plan.problem, goal, ReluNearby(self.plan), LOOKS)
+        self._news(goal)
 
     def _advance(self, task: _Open, goal: Goal) -> int:
         """Let a case run for its share of work."""

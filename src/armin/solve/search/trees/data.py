@@ -35,9 +35,10 @@ START, SLACK, WAY = range(3)
 NONE, ALL, KEPT = range(3)
 """Rows of ``Tables.masks``: nothing, all leaves, and where the masks of kept features begin."""
 
-TOP, NODES, GROUPS, CHANGES = range(4)
-"""Entries of ``State.counter``: open nodes, nodes visited, groups of the present context, and how many features it
-changes."""
+TOP, NODES, GROUPS, CHANGES, TOUCHED, PLAIN, TRIED, CUT = range(8)
+"""Entries of ``State.counter``: open nodes, nodes visited, groups of the present context, how many features it changes,
+how many entries of ``State.touched`` count, up to how many nodes the plain bound has to do, and how often the other one
+was tried on a box of late, and cut it off."""
 
 CAP, PROVED, STAGE, CONTEXT = range(4)
 """Entries of ``State.number``: budget, cost below which all is known, budget at the start of the stage, cost of the
@@ -45,6 +46,12 @@ present context."""
 
 UNIONS = 3
 """Masks of several groups together, which come first in ``State.mask``."""
+
+OPEN = -1.0
+"""As a cost in ``State.reference``: the feature is kept, or changes."""
+
+PURSE = 8
+"""Levels of what is spent beyond a reference."""
 
 LEVELS = 16
 """Levels of what may still be spent."""
@@ -79,6 +86,9 @@ class Tables(NamedTuple):
     cell_masks: Words  # (cells, words of own trees)
     weight: FloatArray  # (N',) of merged candidates
     bit: Ints  # (D + F,) position of common and local features in the problem; -1: none
+    owes_at: Ints  # (words, 64) where the list of a leaf begins in ``owes``
+    owes: Ints  # for each leaf, how many common features must change for it, and which
+    owes_cost: FloatArray  # what each of them costs at least
 
 
 class Exact(NamedTuple):
@@ -107,6 +117,15 @@ class State(NamedTuple):
     sums: Ints  # (rows,)
     slot: NDArray[np.int32]  # a hash table
     rest: Words  # (LEVELS, D + 1, words) see ``free_rest``
+    reference: FloatArray  # (D,) what the cheapest choice of a node pays, see ``shares``; OPEN: kept, or not
+    listed: Ints  # (leaves of a tree,) those that ask for something
+    worth: FloatArray  # (2, leaves of a tree) their value, and how much they ask for
+    touched: Ints  # (D,) features that a tree asks for
+    share: FloatArray  # (D, PURSE + 1) their best shares by spending; whether they are touched
+    gain: FloatArray  # (2, rows, D, PURSE) the sums of shares over shared trees, and over all for one union
+    base: FloatArray  # (2, rows) the sums of the leaves that ask for nothing, likewise
+    purse: FloatArray  # (rows, K + 1, PURSE) a knapsack
+    hope: BoolArray  # (D,) whether a set may take the feature in
     changed: Words  # a set of features
     key: Ints  # (N',) the cells of a candidate as one number
     first: Ints  # (N',) a candidate of each group

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Choice, Problem
+from armin.solve.search.dive import dive
 from armin.solve.search.goals import Frontier, Goal, wanted
 from armin.solve.search.trees.bound import free_rest
 from armin.solve.search.trees.data import (
@@ -18,10 +19,13 @@ from armin.solve.search.trees.data import (
     COST,
     COUNT,
     ENTRY,
+    GROUPS,
     HEAD,
     LEVELS,
     NODES,
+    PLAIN,
     PROVED,
+    PURSE,
     STAGE,
     TOP,
     UNIONS,
@@ -29,6 +33,7 @@ from armin.solve.search.trees.data import (
 )
 from armin.solve.search.trees.exact import weigh
 from armin.solve.search.trees.leaves import Reduced, reduce_problem
+from armin.solve.search.trees.nearby import TreesNearby
 from armin.solve.search.trees.nodes import explore
 from armin.solve.search.trees.tables import TreeSearch, build_tables
 
@@ -37,6 +42,9 @@ __all__ = ["TreeEngine", "start_trees"]
 _STEP = 1.5  # from one budget to the next
 _LARGE = 5000  # leaves from which tables are made anew for each budget
 _FEW_NODES, _MANY_NODES = 2000, 20_000  # between two looks at the clock
+_PLAIN = 3000  # nodes of a stage that get by with the plain bound: most problems end before
+_SOON = 1_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
+_LOOKS, _FEW_LOOKS = 120, 30  # of a dive, in small and in large models
 
 
 @dataclass(eq=False)
@@ -62,12 +70,17 @@ class _Run:
         """How many nodes were visited."""
         return int(self.state.counter[NODES])
 
+    @property
+    def work(self) -> int:
+        """About how much was done: nodes times words, for every 64 groups."""
+        return self.nodes * self.state.work.size * (1 + int(self.state.counter[GROUPS]) // 64)
+
     def begin(self, cap: float, proved: float) -> None:
         """Start at the root, for choices that cost less than ``cap``; those below ``proved`` are all known."""
         state = self.state
         state.number[CAP] = state.number[STAGE] = cap
         state.number[PROVED] = proved
-        state.counter[TOP] = 1
+        state.counter[TOP], state.counter[PLAIN] = 1, state.counter[NODES] + _PLAIN
         state.stack[0] = 0
         free_rest(self.search.tables, cap, state.rest)
 
@@ -110,17 +123,27 @@ def _new_state(problem: Problem, search: TreeSearch) -> State:
     tables, shape = search.tables, search.tables.shape
     width = HEAD + shape.local + ENTRY * min(shape.limit, shape.common)
     depth = int(tables.local_part[:, COUNT].sum()) + (shape.common + 2) * (shape.limit + 2) + 20 * shape.limit + 64
-    words, n = tables.masks.shape[1], tables.weight.size
+    words, n, rows = tables.masks.shape[1], tables.weight.size, tables.rows.shape[1]
+    leaves = 64 * int(np.diff(tables.part).max(initial=1))
     return State(
         stack=np.zeros((depth, width), dtype=np.int32),
-        counter=np.zeros(4, dtype=np.int64),
+        counter=np.zeros(8, dtype=np.int64),
         number=np.array([np.inf, 0.0, 0.0, 0.0]),
         weight=np.zeros(n),
         mask=np.zeros((UNIONS + n, words - shape.own_word), dtype=np.uint64),
         work=np.zeros(words, dtype=np.uint64),
-        sums=np.zeros(tables.rows.shape[1], dtype=np.int64),
+        sums=np.zeros(rows, dtype=np.int64),
         slot=np.full(1 << (2 * n).bit_length(), -1, dtype=np.int32),
         rest=np.full((LEVELS, shape.common + 1, words), ~np.uint64(0)),
+        reference=np.zeros(shape.common),
+        listed=np.zeros(leaves, dtype=np.int64),
+        worth=np.zeros((2, leaves)),
+        touched=np.zeros(shape.common + 1, dtype=np.int64),
+        share=np.zeros((shape.common, PURSE + 1)),
+        gain=np.zeros((2, rows, shape.common, PURSE)),
+        base=np.zeros((2, rows)),
+        purse=np.zeros((rows, shape.limit + 1, PURSE)),
+        hope=np.zeros(shape.common, dtype=np.bool_),
         changed=np.zeros(max(1, (len(problem.options) + 63) // 64), dtype=np.uint64),
         key=np.zeros(n, dtype=np.int64),
         first=np.zeros(n, dtype=np.int64),
@@ -150,26 +173,34 @@ class TreeEngine:
 
     def __init__(self, reduced: Reduced, cap: float, dearest: float, large: bool) -> None:
         self.reduced, self.cap, self.dearest, self.large, self.bound = reduced, cap, dearest, large, 0.0
-        self.run = _new_run(reduced, cap if large else np.inf)
+        self.run: _Run | None = None
+        self._dived = False
 
     @property
     def nodes(self) -> int:
-        return self.run.nodes
+        return 0 if self.run is None else self.run.nodes
 
     def search(self, goal: Goal) -> Iterator[None]:
         """Let the budget grow until all is proved."""
         step, before = _STEP, 0
+        if self.large:
+            yield from self._dive(goal)
+            if goal.worst < np.inf:
+                self.cap = max(self.cap, goal.worst / 8.0)  # tables for each of many tiny budgets would take too long
         if self.bound > 0.0:  # more is wanted: the tables may have been made for less
             self.cap = max(self.cap, 1.1 * self.bound)
-            if self.large:
-                self.run = _new_run(self.reduced, self.cap, self.nodes)
+        if self.run is None or (self.large and self.bound > 0.0):
+            self.run = _new_run(self.reduced, self.cap if self.large else np.inf, self.nodes)
         while True:
             run, start = self.run, self.run.nodes
             run.begin(min(self.cap, goal.worst), self.bound)
             while not run.finished:
-                run.advance(goal, _FEW_NODES if self.large else _MANY_NODES)
+                run.advance(goal, self._share())
                 if not run.finished:
                     yield
+                    if run.work > _SOON:
+                        yield from self._dive(goal)
+                        run.state.number[CAP] = min(run.state.number[CAP], goal.worst)
             if goal.worst <= self.cap or self.cap > self.dearest:
                 self.bound = goal.worst
                 return
@@ -181,6 +212,20 @@ class TreeEngine:
             yield
             if self.large:
                 self._renew(goal)
+
+    def _share(self) -> int:
+        """Nodes between two looks at the clock."""
+        if self.large or self.run is None:
+            return _FEW_NODES
+        if self._dived:
+            return _MANY_NODES
+        return min(_MANY_NODES, max(_FEW_NODES, _SOON // self.run.state.work.size // 4))
+
+    def _dive(self, goal: Goal) -> Iterator[None]:
+        """Look for a good choice without proof, once."""
+        if not self._dived:
+            self._dived = True
+            yield from dive(self.reduced.problem, goal, TreesNearby(self.reduced), _FEW_LOOKS if self.large else _LOOKS)
 
     def _renew(self, goal: Goal) -> None:
         """Tables for the present budget, after a short look at a larger one if nothing was found yet."""

@@ -22,6 +22,7 @@ from armin.solve.search.trees.data import (
     CONTEXT,
     COST,
     COUNT,
+    CUT,
     ENTRY,
     FEATURE,
     HEAD,
@@ -32,14 +33,18 @@ from armin.solve.search.trees.data import (
     NEXT,
     NODES,
     NONE,
+    OPEN,
+    PLAIN,
     PROVED,
     SIDE,
     STAGE,
     TOP,
+    TRIED,
     Node,
     State,
     Tables,
 )
+from armin.solve.search.trees.shares import hopes
 from armin.solve.search.words import add_bit, copy_into, price_of
 
 __all__ = ["explore"]
@@ -77,7 +82,7 @@ def _least(tables: Tables, node: Node, cost: float) -> float:  # pragma: no cove
 
 @inlined
 def _restrict(tables: Tables, state: State, node: Node, cost: float, cap: float) -> int:  # pragma: no cover - compiled
-    """Cut the ranges of a node to what the budget allows, AND their masks into ``state.work``.
+    """Cut the ranges of a node to what the budget allows, AND their masks into ``state.work``; note their least costs.
 
     With ``cost`` the least cost of the node, an option of feature d may cost up to cap - (cost - cheapest of d): with
     a dearer one, the node's choices cost ``cap`` or more. Returns the position of the widest range, 0 if all are single
@@ -86,10 +91,14 @@ def _restrict(tables: Tables, state: State, node: Node, cost: float, cap: float)
     sides, costs, work = tables.sides, tables.costs, state.work
     copy_into(tables.masks[ALL], work)
     start, pick, widest = 0, 0, 1
+    for d in range(tables.shape.common):
+        state.reference[d] = np.inf if d < node[NEXT] else OPEN
     for k in range(node[CHANGED]):
         p = HEAD + tables.shape.local + ENTRY * k
         d = node[p + FEATURE]
-        room = cap if tables.shape.is_max else cap - (cost - _lowest(tables, node, p))
+        least = _lowest(tables, node, p)
+        room = cap if tables.shape.is_max else cap - (cost - least)
+        state.reference[d] = least
         and_kept(tables, work, start, d)
         start = d + 1
         if node[p + SIDE] == BOTH:
@@ -121,7 +130,7 @@ def _extend(tables: Tables, state: State, node: Node, cost: float, cap: float) -
     p = HEAD + tables.shape.local + ENTRY * node[CHANGED]
     for d in range(tables.shape.common - 1, node[NEXT] - 1, -1):
         part = _cheapest(tables, d)
-        if (part if tables.shape.is_max else cost + part) >= cap:
+        if not state.hope[d] or (part if tables.shape.is_max else cost + part) >= cap:
             continue
         child = state.stack[state.counter[TOP]]
         copy_into(node, child)
@@ -167,21 +176,42 @@ def _price(tables: Tables, state: State, bans: Bans, node: Node, settled: bool) 
 
 
 @inlined
-def _promising(
-    tables: Tables, state: State, node: Node, cost: float, cap: float, need: float
-) -> bool:  # pragma: no cover - compiled
-    """Whether a set of features, or one that contains it, can be valid: what is open is kept or takes any option.
-
-    The ``rest`` of the level just above what may still be spent, cap - cost, stands for all open features.
-    """
-    if _restrict(tables, state, node, cost, cap) < 0:
-        return False
+def _open_rest(
+    tables: Tables, state: State, node: Node, cost: float, cap: float
+) -> None:  # pragma: no cover - compiled
+    """AND with what is open, kept or at any option: the level just above what may still be spent, cap - cost."""
     level = LEVELS - 1
     if not tables.shape.is_max and state.number[STAGE] < np.inf:
         level = min(level, int((cap - cost) / state.number[STAGE] * LEVELS))
     for w in range(state.work.size):
         state.work[w] &= state.rest[level, node[NEXT], w]
-    return enough(tables, state, need)
+
+
+@inlined
+def _agreed(tables: Tables, state: State, node: Node, room: float, grows: bool) -> bool:  # pragma: no cover - compiled
+    """Whether a node is left by the bound over all trees at once, where that is worth its time.
+
+    On sets always, once there are many nodes. On boxes of trees with few leaves while it cuts off one in four; else on
+    some, to see whether it does again. What counts is the search so far, not the clock: the same problem takes the same
+    way.
+    """
+    count = state.counter
+    if grows:
+        for d in range(node[NEXT], tables.shape.common):
+            state.hope[d] = True
+    if count[NODES] <= count[PLAIN] or (tables.shape.is_max and not grows):
+        return True
+    if grows:
+        return hopes(tables, state, node, room)
+    if 2 * state.work.size > 3 * (tables.part.size - 1) or (4 * count[CUT] < count[TRIED] and count[NODES] % 8 != 0):
+        return True
+    good = hopes(tables, state, node, room)
+    count[TRIED] += 1
+    count[CUT] += not good
+    if count[TRIED] > 1024:
+        count[TRIED] //= 2
+        count[CUT] //= 2
+    return good
 
 
 @entry_bare
@@ -205,19 +235,27 @@ def explore(
         if cost >= cap:
             continue
         need = needed(stairs, max(cost, number[PROVED]))
-        if node[KIND] == _SET:
-            if node[NEXT] < shape.common and count[CHANGES] + node[CHANGED] < shape.limit:
-                if not _promising(tables, state, node, cost, cap, need):
-                    continue
-                _extend(tables, state, node, cost, cap)
-            cap = min(cap, _price(tables, state, bans, node, True))
-            if cost >= cap:
-                continue
-            node[KIND], node[NEXT] = _BOX, shape.common
-        pick = _restrict(tables, state, node, cost, cap)
-        if pick < 0 or not enough(tables, state, need):
-            continue
-        if pick == 0:
-            return True
-        _split(tables, state, node, pick)
+        grows = node[KIND] == _SET and node[NEXT] < shape.common and count[CHANGES] + node[CHANGED] < shape.limit
+        while True:  # a set that may grow; then, and otherwise, the set as it is
+            if not grows:
+                cap = min(cap, _price(tables, state, bans, node, True))
+                if cost >= cap:
+                    break
+                node[KIND], node[NEXT] = _BOX, shape.common
+            pick = _restrict(tables, state, node, cost, cap)
+            if pick < 0:
+                break
+            if grows:
+                _open_rest(tables, state, node, cost, cap)
+            if not enough(tables, state, need):
+                break
+            if pick == 0 and not grows:
+                return True
+            if not _agreed(tables, state, node, cap if shape.is_max else cap - cost, grows):
+                break
+            if not grows:
+                _split(tables, state, node, pick)
+                break
+            _extend(tables, state, node, cost, cap)
+            grows = False
     return False

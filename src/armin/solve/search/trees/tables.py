@@ -72,6 +72,7 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
         total=float(problem.weights.sum()),
     )
     local_cell, local_part, local_cost, local_masks = _local_tables(reduced, slots, cell_masks, own_word)
+    owes_at, owes, owes_cost = _owed(slots, leaves, order, leaf)
     tables = Tables(
         shape=shape,
         part=part,
@@ -86,6 +87,9 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
         cell_masks=local_masks,
         weight=reduced.weight,
         bit=np.array([*(f.feature for f in commons), *(f.feature for f in reduced.locals_)], dtype=np.int64),
+        owes_at=owes_at,
+        owes=owes,
+        owes_cost=owes_cost,
     )
     return TreeSearch(
         tables,
@@ -201,6 +205,33 @@ def _local_tables(
         rows.append(slots.first[slot] + np.arange(order.size))
         used += order.size
     return cell, part, cost, np.ascontiguousarray(masks[np.concatenate(rows), own_word:])
+
+
+def _owed(
+    slots: Slots, leaves: Leaves, order: list[int], leaf: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+    """For each leaf the common features that cannot be kept on the way there, and the least cost of each.
+
+    Cells are by cost, that of "keep" first: a feature must change where the first bit of its entry is not set, and
+    costs what its lowest bit costs. Each list begins with its length.
+    """
+    place = np.full(slots.first.size - 1, -1, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    must = np.flatnonzero((place[leaves.slot] >= 0) & ((leaves.bits[:, 0] & np.uint64(1)) == 0))
+    bits, slot = leaves.bits[must], leaves.slot[must]
+    word = np.argmax(bits != 0, axis=1)
+    some = bits[np.arange(must.size), word]
+    low = np.log2((some & (~some + np.uint64(1))).astype(np.float64)).astype(np.int64)  # powers of two: exact
+    cost = slots.cost[slots.first[slot] + 64 * word + low]
+    of = np.searchsorted(leaves.start, must, side="right") - 1
+    count = np.bincount(of, minlength=leaves.node.size)
+    first = np.cumsum(count + 1) - count - 1
+    at = np.arange(must.size) + of + 1
+    owes, prices = np.zeros(must.size + leaves.node.size, np.int64), np.zeros(must.size + leaves.node.size)
+    owes[first], owes[at], prices[at] = count, place[slot], cost
+    by_node = np.zeros(int(leaves.node.max(initial=0)) + 1, np.int64)
+    by_node[leaves.node] = first
+    return by_node[leaf], owes, prices
 
 
 def _exact_tables(
