@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
-from armin.impute.base import Draws, Sampler, check_count
+from armin.impute.base import Draws, RowSampler, Sampler, check_count, row_sampler
 
-__all__ = ["Conditioned", "sample_conditioned"]
+__all__ = ["Conditioned", "condition", "sample_conditioned"]
 
 _DRAWS_PER_WANTED = 50
 
@@ -87,11 +87,22 @@ def sample_conditioned(
     >>> np.unique(found.draws.values), found.conditioned
     (array([0., 1.]), True)
     """
+    return condition(row_sampler(sampler, row), n, rng, accepts, max_draws)
+
+
+def condition(
+    sampler: RowSampler,
+    n: int,
+    rng: np.random.Generator,
+    accepts: Callable[[FloatArray], ArrayLike],
+    max_draws: int | None = None,
+) -> Conditioned:
+    """As :func:`sample_conditioned`, for a sampler that knows its row."""
     check_count("n", n)
     limit = _DRAWS_PER_WANTED * n if max_draws is None else max(n, check_count("max_draws", max_draws))
-    if not np.isnan(row).any():
+    if not np.isnan(sampler.row).any():
         limit = n  # copies of one row: all or none
-    first = sampler.sample(row, n, rng)
+    first = sampler.sample(n, rng)
     batch, kept_values, kept_weights = first, [], []
     drawn = kept = 0
     while True:
@@ -103,7 +114,7 @@ def sample_conditioned(
             break
         # as many as the rate so far calls for, a fifth more, and at most ten times n at once
         wanted = 1.2 * (n - kept) * drawn / max(kept, 1)
-        batch = sampler.sample(row, min(int(np.clip(np.ceil(wanted), n, 10 * n)), limit - drawn), rng)
+        batch = sampler.sample(min(int(np.clip(np.ceil(wanted), n, 10 * n)), limit - drawn), rng)
     if kept == 0:
         return Conditioned(_weighing(first.values, first.weights, n), drawn, 0, conditioned=False, enough=False)
     values, weights = np.concatenate(kept_values)[:n], np.concatenate(kept_weights)[:n]
