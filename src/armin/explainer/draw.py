@@ -75,10 +75,15 @@ def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random
     if not world.conditioned and not fitted.schema.rules:
         draws = fitted.ready.at(codes).sample(n, rng)
         return Sample(draws.values, draws.weights)
-    found = condition(fitted.ready.at(codes), n, rng, lambda rows: contradicts(fitted, world, rows))
+    found = condition(
+        fitted.ready.at(codes), n, rng, lambda rows: contradicts(fitted, world, rows), repeats=fitted.reads
+    )
     notes: tuple[Message, ...] = ()
     if not found.conditioned:
         notes = (Message("draws.none", drawn=found.n_drawn),)
+    elif found.weighed:
+        said = Message("draws.weighed", kept=found.n_kept, drawn=found.n_drawn, size=round(found.size))
+        notes = (said,)
     elif not found.enough:
         notes = (Message("draws.few", kept=found.n_kept, drawn=found.n_drawn),)
     return Sample(found.draws.values, found.draws.weights, found.rate, notes)

@@ -128,8 +128,8 @@ class Fitted:
 
     def _refusal(self, codes: FloatArray, blank: BoolArray) -> str | None:
         if blank.sum() > 1 and not isinstance(self.read.model, BlackBox):
-            # the steps of a model that was read work column by column, so that a blank that it does not take alone it
-            # does not take beside others; there are fewer columns than patterns
+            # the steps of a model that was read work column by column, so that it takes blanks together if it takes
+            # each of them alone; there are fewer columns than patterns
             filled = np.where(blank, [feature.low_code for feature in self.schema], codes)
             for d in np.flatnonzero(blank):
                 alone = filled.copy()
@@ -137,6 +137,7 @@ class Fitted:
                 refusal = self.refusal(alone)
                 if refusal is not None:
                     return refusal
+            return None
         # whether the model takes these blanks is not for its reading to say
         asked = self.decision.behind if isinstance(self.decision, GuessingJudge) else self.decision
         try:

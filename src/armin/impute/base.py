@@ -238,6 +238,14 @@ class Drawing(Protocol):
         """Legal codes (n, blanks)."""
 
 
+@runtime_checkable
+class Branching(Protocol):
+    """Draws blanks one after the other, so that the last one can be drawn many times at little cost."""
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator, /) -> FloatArray:
+        """Legal codes (n, endings, blanks); each of the n shares all blanks but ``last``, which is drawn last."""
+
+
 class RowSampler(Protocol):
     """Draws completions of one row that it knows."""
 
@@ -247,6 +255,13 @@ class RowSampler(Protocol):
 
     def sample(self, n: int, rng: np.random.Generator) -> Draws:
         """``n`` completions, the same for the same state of ``rng``."""
+
+    @property
+    def ways(self) -> int:
+        """How many blanks can be drawn last; 0 for a sampler that does not draw one after the other."""
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        """Completions (n, endings, D), each of the n with many draws of the blank that is drawn last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +283,18 @@ class _Ready:
             values[:, self.blanks] = self.drawing(n, rng)
         return Draws.equal(values)
 
+    @property
+    def ways(self) -> int:
+        return int(self.blanks.size) if isinstance(self.drawing, Branching) else 0
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        if not isinstance(self.drawing, Branching):
+            raise NotImplementedError
+        values = np.empty((n, endings, self.row.size))
+        values[:] = self.row
+        values[:, :, self.blanks] = self.drawing.branched(n, endings, last, rng)
+        return values
+
 
 @dataclass(frozen=True, eq=False)
 class _Given:
@@ -278,6 +305,11 @@ class _Given:
 
     def sample(self, n: int, rng: np.random.Generator) -> Draws:
         return self.sampler.sample(self.row, n, rng)
+
+    ways = 0
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        raise NotImplementedError
 
 
 def row_sampler(sampler: Sampler, row: FloatArray) -> RowSampler:

@@ -181,6 +181,9 @@ class _One:
     def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
         return self.sampler._conditional(self.model, self.blank, np.empty((n, 0)), rng)[:, None]
 
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        return self(n * endings, rng).reshape(n, endings, 1)
+
 
 @dataclass(frozen=True, eq=False)
 class _Chain:
@@ -200,16 +203,32 @@ class _Chain:
     models: tuple[Conditional | None, ...]
 
     def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
-        encoding, values = self.sampler.design_, self.start(n, rng)
+        last = len(self.blanks) - 1
+        values, design = self._all_but(last, n, rng)
+        values[:, last] = self._given(last, design, rng)
+        return values
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        values, design = self._all_but(last, n, rng)
+        out = np.repeat(values[:, None, :], endings, axis=1)
+        out[:, :, last] = self._given(last, np.repeat(design, endings, axis=0), rng).reshape(n, endings)
+        return out
+
+    def _given(self, i: int, design: FloatArray, rng: np.random.Generator) -> FloatArray:
+        return self.sampler._conditional(self.models[i], int(self.blanks[i]), design, rng)
+
+    def _all_but(self, last: int, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """The values (n, blanks) when only ``last`` is to be drawn once more, and their design."""
+        encoding, values, every = self.sampler.design_, self.start(n, rng), range(len(self.blanks))
         parts = [encoding.feature(int(d), values[:, i]) for i, d in enumerate(self.blanks)]
         stops = np.cumsum([part.shape[1] for part in parts])
         design = np.hstack(parts)
-        for _ in range(self.sampler.sweeps):
-            for i, d in enumerate(self.blanks):
-                values[:, i] = self.sampler._conditional(self.models[i], int(d), design, rng)
-                own = slice(stops[i] - parts[i].shape[1], stops[i])
-                design[:, own] = encoding.feature(int(d), values[:, i])
-        return values
+        order = [*every] * (self.sampler.sweeps - 1) + [i for i in every if i != last]
+        for i in order:
+            values[:, i] = self._given(i, design, rng)
+            own = slice(stops[i] - parts[i].shape[1], stops[i])
+            design[:, own] = encoding.feature(int(self.blanks[i]), values[:, i])
+        return values, design
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,13 +271,27 @@ class _Pair:
     aims: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
     def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
+        first = self._given(0, self._second(self.sweeps - 1, n, rng), rng)
+        return np.column_stack([self.levels[0].codes[first], self.levels[1].codes[self._given(1, first, rng)]])
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        other = self._second(self.sweeps - last, n, rng)
+        other = np.repeat(self._given(0, other, rng) if last == 1 else other, endings)
+        levels = [other, other]
+        levels[last] = self._given(last, other, rng)
+        both = np.column_stack([self.levels[0].codes[levels[0]], self.levels[1].codes[levels[1]]])
+        return both.reshape(n, endings, 2)
+
+    def _given(self, i: int, other: IntArray, rng: np.random.Generator) -> IntArray:
+        """The level (n,) of a blank given that of the other one."""
+        target, spread = self.aims[i]
+        return self.levels[i].place[self.models[i].near(target[other], spread[other], rng)]
+
+    def _second(self, sweeps: int, n: int, rng: np.random.Generator) -> IntArray:
+        """The level (n,) of the second blank after some sweeps."""
         # where a blank starts has no say in its own first draw
         codes = self.levels[1].codes
-        other = np.minimum(codes.searchsorted(self.start(n, rng)[:, 1]), codes.size - 1)
-        level = [other, other]
-        for _ in range(self.sweeps):
-            for i in (0, 1):
-                target, spread = self.aims[i]
-                given = level[1 - i]
-                level[i] = self.levels[i].place[self.models[i].near(target[given], spread[given], rng)]
-        return np.column_stack([self.levels[0].codes[level[0]], self.levels[1].codes[level[1]]])
+        level = np.minimum(codes.searchsorted(self.start(n, rng)[:, 1]), codes.size - 1)
+        for _ in range(sweeps):
+            level = self._given(1, self._given(0, level, rng), rng)
+        return level

@@ -99,8 +99,9 @@ class Oracle:
 
     def table(self, codes: FloatArray) -> Any:
         """Codes (n, D) in the form the estimator was trained on: a frame, or an array without names."""
-        if self._plain is not None and self._plain.holds(codes):
-            return self._plain(codes)
+        plain_table = None if self._plain is None else self._plain(codes)
+        if plain_table is not None:
+            return plain_table
         frame = self.schema.decode(codes, like=self.like)
         if self.names is not None:
             return frame[self.names]
@@ -133,16 +134,22 @@ class _PlainTable:
     order: IntArray
     columns: pd.Index[Any] | None
 
-    def holds(self, codes: FloatArray) -> bool:
-        """Whether the table holds codes as they are; blanks may turn its columns into others."""
-        if self.dtype.kind == "f":
-            return self.columns is not None or not np.isnan(codes).any()
-        limits = np.iinfo(self.dtype)
-        # a comparison with NaN is False
-        return bool(np.all((codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)))
-
-    def __call__(self, codes: FloatArray) -> Any:
-        """Codes (n, D) as this table, column by column in memory as pandas has it."""
+    def __call__(self, codes: FloatArray) -> Any | None:
+        """Codes (n, D) as this table, column by column in memory as pandas has it; None where it cannot hold them."""
+        blank = np.isnan(codes)
+        blanks = blank.any()
+        if self.dtype.kind != "f":
+            limits = np.iinfo(self.dtype)
+            whole = (codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)
+            if not (whole | blank).all():
+                return None
+            if blanks and self.columns is not None:
+                # a column of whole numbers that has a blank turns into one of floats
+                turned = blank.any(axis=0)
+                columns = (codes[:, p] if turned[p] else codes[:, p].astype(self.dtype) for p in self.order)
+                return pd.DataFrame(dict(zip(self.columns, columns, strict=True)), copy=False)
+        if blanks and self.columns is None:
+            return None
         values = codes[:, self.order].astype(self.dtype, order="F")
         return values if self.columns is None else pd.DataFrame(values, columns=self.columns, copy=False)
 
