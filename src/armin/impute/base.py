@@ -285,14 +285,16 @@ class _Ready:
 
     @property
     def ways(self) -> int:
-        return int(self.blanks.size) if isinstance(self.drawing, Branching) else 0
+        drawing: object = self.drawing
+        return int(self.blanks.size) if isinstance(drawing, Branching) else 0
 
     def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
-        if not isinstance(self.drawing, Branching):
+        drawing: object = self.drawing
+        if not isinstance(drawing, Branching):
             raise NotImplementedError
         values = np.empty((n, endings, self.row.size))
         values[:] = self.row
-        values[:, :, self.blanks] = self.drawing.branched(n, endings, last, rng)
+        values[:, :, self.blanks] = drawing.branched(n, endings, last, rng)
         return values
 
 

@@ -136,8 +136,8 @@ class _PlainTable:
 
     def __call__(self, codes: FloatArray) -> Any | None:
         """Codes (n, D) as this table, column by column in memory as pandas has it; None where it cannot hold them."""
-        blank = np.isnan(codes)
-        blanks = blank.any()
+        blank: BoolArray = np.isnan(codes)
+        blanks = bool(blank.any())
         if self.dtype.kind != "f":
             limits = np.iinfo(self.dtype)
             whole = (codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)
@@ -145,7 +145,7 @@ class _PlainTable:
                 return None
             if blanks and self.columns is not None:
                 # a column of whole numbers that has a blank turns into one of floats
-                turned = blank.any(axis=0)
+                turned: BoolArray = np.any(blank, axis=0)
                 columns = (codes[:, p] if turned[p] else codes[:, p].astype(self.dtype) for p in self.order)
                 return pd.DataFrame(dict(zip(self.columns, columns, strict=True)), copy=False)
         if blanks and self.columns is None:
