@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from experiments.data import encoder, load
 from sklearn.base import ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -34,6 +34,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "LR": lambda: LogisticRegression(solver="liblinear", C=1.0),
     "RF": lambda: RandomForestClassifier(50, max_leaf_nodes=8, class_weight="balanced", random_state=0),
     "XGBoost": _xgboost,
+    "HistGB": lambda: HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, random_state=0),
     "MLP": lambda: MLPClassifier((30,), max_iter=500, random_state=0),
     "RF500": lambda: RandomForestClassifier(500, max_depth=12, random_state=0, n_jobs=2),
     "MLP3x64": lambda: MLPClassifier((64, 64, 64), max_iter=200, random_state=0),

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import armin.explainer.judge as judging
 from armin.errors import DataError, ParameterError
+from armin.explainer import memory
 from armin.explainer.answer import _linear_growth, _tidy
 from armin.explainer.ask import AskOrAct, Question, _other
 from armin.explainer.calibrate import check_held_out, pick
 from armin.explainer.constraints import check_parameters
-from armin.explainer.draw import row_streams
-from armin.explainer.judge import accepted_by_all, no_point
+from armin.explainer.draw import row_stream
+from armin.explainer.judge import no_point
+from armin.explainer.memory import accepted_by_all
 from armin.explainer.stress import _grid, _rounded
 from armin.explainer.stressing import StressCurve, StressPoint, _harm, _point, _size
 from armin.explainer.telling import Told
@@ -167,7 +168,7 @@ class Counting:
 
 
 def test_many_blocks_are_judged_in_few_calls_and_each_gets_its_own_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "MOST_ROWS", 10)
+    monkeypatch.setattr(memory, "MOST_ROWS", 10)
     rng = np.random.default_rng(0)
     blocks = [rng.normal(size=(n, 2)) for n in (4, 6, 3, 1, 20, 2)]
     model = Counting()
@@ -232,12 +233,13 @@ def test_weights_without_dirt(weight: float, tidy: float) -> None:
 
 def test_a_row_has_streams_of_its_own() -> None:
     row, other = np.array([1.0, np.nan, 0.0]), np.array([1.0, np.nan, 0.5])
-    first, second = (stream.random() for stream in row_streams(3, row))
+    first, second = (row_stream(3, row, which).random() for which in ("candidates", "fresh"))
     assert first != second
-    assert [stream.random() for stream in row_streams(3, np.array([1.0, -np.nan, -0.0]))] == [first, second]
-    assert row_streams(4, row)[0].random() != first
-    assert row_streams(3, other)[0].random() != first
-    assert row_streams(None, row)[0].random() != row_streams(None, row)[0].random()
+    same = np.array([1.0, -np.nan, -0.0])
+    assert [row_stream(3, same, which).random() for which in ("candidates", "fresh")] == [first, second]
+    assert row_stream(4, row, "candidates").random() != first
+    assert row_stream(3, other, "candidates").random() != first
+    assert row_stream(None, row, "fresh").random() != row_stream(None, row, "fresh").random()
 
 
 # tests on people

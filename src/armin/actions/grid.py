@@ -20,13 +20,14 @@ grid, equal steps of a 99th of the range from the person's own value, is there f
 from __future__ import annotations
 
 import math
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
 import numpy as np
 
-from armin.arrays import FloatArray
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
 from armin.schema import Feature, Schema
 
@@ -155,6 +156,7 @@ def build_grid(
     max_options: int = 100,
     grid: Grid = "human",
     frozen: frozenset[str] = frozenset(),
+    made: MutableMapping[tuple[int, float], Move | None] | None = None,
 ) -> ActionGrid:
     """The options of one person.
 
@@ -166,6 +168,8 @@ def build_grid(
     max_options : at most this many options per feature, with "keep"
     grid : "human" for round numbers, "paper" for equal steps from the person's value
     frozen : names of features this person cannot change, on top of the schema's rules
+    made : moves by position and code that were made before with the same schema, options and grid, None where there
+        is no option; those of this person's observed features are taken from there, or put there
     """
     if max_options < 2:
         raise ParameterError(f"The 'max_options' parameter must be at least 2. Got {max_options} instead.")
@@ -175,18 +179,31 @@ def build_grid(
     for position, feature in enumerate(schema.features):
         if not feature.actionable or feature.name in frozen:
             continue
-        blank = bool(np.isnan(row[position]))
-        if blank and feature.blank_mode == "freeze":
-            continue
-        before = candidates[:, position] if blank else row[position : position + 1]
-        mode: Mode = "observed" if not blank else "shift" if feature.blank_mode == "shift" else "reach"
-        targets, senses = _targets(feature, mode, before, max_options, grid)
-        if targets.size:
-            after = outcome(feature, mode, before[:, None], targets[None, :], senses[None, :])
-            values = np.concatenate([before[:, None], after], axis=1)
-            keep = np.array([math.nan])
-            moves.append(Move(position, mode, values, np.append(keep, targets), np.append(0.0, senses)))
+        code = float(row[position])
+        if math.isnan(code):
+            if feature.blank_mode == "freeze":
+                continue
+            mode: Mode = "shift" if feature.blank_mode == "shift" else "reach"
+            move = _move(feature, position, mode, candidates[:, position], max_options, grid)
+        elif made is not None and (position, code) in made:
+            move = made[position, code]
+        else:
+            move = _move(feature, position, "observed", row[position : position + 1].copy(), max_options, grid)
+            if made is not None:
+                made[position, code] = move
+        if move is not None:
+            moves.append(move)
     return ActionGrid(tuple(moves), schema)
+
+
+def _move(feature: Feature, position: int, mode: Mode, before: FloatArray, max_options: int, grid: Grid) -> Move | None:
+    """The options of one feature; None if there are none."""
+    targets, senses = _targets(feature, mode, before, max_options, grid)
+    if not targets.size:
+        return None
+    after = outcome(feature, mode, before[:, None], targets[None, :], senses[None, :])
+    values = np.concatenate([before[:, None], after], axis=1)
+    return Move(position, mode, values, np.append(math.nan, targets), np.append(0.0, senses))
 
 
 def _targets(
@@ -226,7 +243,7 @@ def _reached(
     found, senses = [], []
     for way in ways:
         # a target that moves no candidate is not an option
-        moves = np.array([np.any(outcome(feature, "reach", before, t, way) != before) for t in targets], dtype=bool)
+        moves = _moves_some(float(before.min()), float(before.max()), targets, way)
         found.append(targets[moves])
         senses.append(np.full(int(moves.sum()), way))
     if sum(kept.size for kept in found) >= max_options:
@@ -234,6 +251,13 @@ def _reached(
         found = [_thin(kept, most) for kept in found]
         senses = [np.full(kept.size, way) for kept, way in zip(found, ways, strict=True)]
     return np.concatenate(found)[: max_options - 1], np.concatenate(senses)[: max_options - 1]
+
+
+def _moves_some(least: float, most: float, targets: FloatArray, way: float) -> BoolArray:
+    """For which targets somebody is not there already; ``least`` and ``most`` are what people have."""
+    if way:
+        return np.asarray(~(targets <= least) if way > 0 else ~(targets >= most))
+    return np.asarray((targets != least) | (targets != most))
 
 
 def _number_targets(

@@ -25,7 +25,7 @@ from armin.errors import ModelError
 from armin.explainer import ARMIN
 from armin.explainer.ask import AskOrAct
 from armin.explainer.estimator import Explainer
-from armin.explainer.others import choose_others
+from armin.explainer.others import beside
 from armin.explainer.world import find_world
 from armin.letter.own import check_words, read_words
 from armin.promise import Promise
@@ -232,7 +232,7 @@ class Service:
         if count == 1 or not first.changes:
             return [first]
         as_sure = explainer.at(max(share, LEAST_CONFIDENCE))
-        return list(choose_others(first, as_sure.alternatives(asked.row, count, locked=asked.locked), count))
+        return beside(first, as_sure.alternatives(asked.row, count, locked=asked.locked), count)
 
     def _fitted(self, asked: Asked) -> Explainer:
         """A copy of the explainer for one request, so that requests share nothing that changes."""

@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from armin.arrays import FloatArray
 from armin.explainer.answer import accepted_as_is, make_recourse
-from armin.explainer.draw import Sample, candidates_of, draw, fresh_of, row_streams
+from armin.explainer.draw import Sample, candidates_of, draw, fresh_of, row_stream
 from armin.explainer.fitted import Fitted
 from armin.explainer.judge import (
     Judged,
     MisreadError,
     at_level,
+    guessed,
     judge_choices,
     judge_path,
     judge_until_fresh,
@@ -76,7 +77,16 @@ def _posed(
 
 
 def carefully(fitted: Fitted, work: Callable[[Fitted], Found]) -> Found:
-    """Do the work with the model as it was read; where the model itself disagrees, again with the model alone."""
+    """Do the work with the model as it was read; where the model itself disagrees, again with the model alone.
+
+    The reading answers first, whatever it is asked; then the model is asked about all of it in one call.
+    """
+    if fitted.guess is not None:
+        return work(fitted)  # whoever guesses compares
+    if fitted.reads:
+        found, right = guessed(fitted, work)
+        if right and found is not None:
+            return found
     try:
         return work(fitted)
     except MisreadError:
@@ -143,7 +153,7 @@ def _accepted(fitted: Fitted, world: World, codes: FloatArray, start: float) -> 
     if fitted.reads and not fitted.decision.accepts(codes[None, :])[0]:
         raise MisreadError
     n = max(fitted.settings.n_fresh, fitted.settings.n_samples, 1)
-    fresh = draw(fitted, world, codes, n, row_streams(fitted.settings.random_state, codes)[1])
+    fresh = draw(fitted, world, codes, n, row_stream(fitted.settings.random_state, codes, "fresh"))
     return accepted_as_is(fitted, world, codes, fresh, {"sampling": time.perf_counter() - start})
 
 

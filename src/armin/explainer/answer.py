@@ -113,7 +113,7 @@ def accepted_as_is(fitted: Fitted, world: World, codes: FloatArray, fresh: Sampl
     )
     certificate = Certificate(
         Status.OPTIMAL, 0.0, 0.0, None, answer.validity, found, None, None, None, len(answer.blanks),
-        repr(fitted.sampler), 1, _seed(fitted), library_versions(), world=world,
+        fitted.ready.name, 1, _seed(fitted), library_versions(), world=world,
     )  # fmt: skip
     return replace(answer, certificate=certificate)
 
@@ -140,7 +140,7 @@ def _certificate(fitted: Fitted, answer: Recourse, stated: Stated, calibration: 
         error = estimation_error(size, failure=FAILURE, log_growth=growth)
     return Certificate(
         answer.status, answer.bound, answer.gap, answer.confidence, answer.validity, answer.fresh, error, calibration,
-        answer.conditioned, len(answer.blanks), repr(fitted.sampler), stated.candidates.shape[0], _seed(fitted),
+        answer.conditioned, len(answer.blanks), fitted.ready.name, stated.candidates.shape[0], _seed(fitted),
         library_versions(), world=answer.world,
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -10,10 +11,10 @@ from armin.arrays import BoolArray, FloatArray
 from armin.errors import ModelError
 from armin.explainer.fitted import Fitted
 from armin.explainer.world import World
-from armin.impute.condition import sample_conditioned
+from armin.impute.condition import condition
 from armin.words import Message
 
-__all__ = ["Sample", "candidates_of", "contradicts", "draw", "fresh_of", "row_streams"]
+__all__ = ["Sample", "candidates_of", "contradicts", "draw", "fresh_of", "row_stream"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +35,14 @@ class Sample:
     notes: tuple[Message, ...] = ()
 
 
-def row_streams(seed: int | None, codes: FloatArray) -> tuple[np.random.Generator, np.random.Generator]:
-    """Two generators that depend on the seed and the row only: for what is optimised over, and for fresh draws."""
+def row_stream(seed: int | None, codes: FloatArray, which: Literal["candidates", "fresh"]) -> np.random.Generator:
+    """A generator that depends on the seed and the row only: for what is optimised over, or for fresh draws."""
+    child = (0 if which == "candidates" else 1,)
     if seed is None:
-        first, second = np.random.SeedSequence().spawn(2)
-    else:
-        clean = np.where(np.isnan(codes), np.nan, codes + 0.0)
-        words = np.frombuffer(clean.tobytes(), dtype=np.uint32).tolist()
-        first, second = np.random.SeedSequence([int(seed) % 2**32, *words]).spawn(2)
-    return np.random.default_rng(first), np.random.default_rng(second)
+        return np.random.default_rng(np.random.SeedSequence(spawn_key=child))
+    clean = np.where(np.isnan(codes), np.nan, codes + 0.0)
+    words = np.append(np.uint32(int(seed) % 2**32), np.frombuffer(clean.tobytes(), dtype=np.uint32))
+    return np.random.default_rng(np.random.SeedSequence(words, spawn_key=child))
 
 
 def candidates_of(fitted: Fitted, world: World, codes: FloatArray) -> Sample:
@@ -59,25 +59,31 @@ def candidates_of(fitted: Fitted, world: World, codes: FloatArray) -> Sample:
                 "Use a sampler instead, such as sampler='chained'."
             )
         return Sample(codes[None, :].copy(), np.ones(1), notes=(Message("draws.native"),))
-    return draw(fitted, world, codes, fitted.settings.n_samples, row_streams(fitted.settings.random_state, codes)[0])
+    stream = row_stream(fitted.settings.random_state, codes, "candidates")
+    return draw(fitted, world, codes, fitted.settings.n_samples, stream)
 
 
 def fresh_of(fitted: Fitted, world: World, codes: FloatArray) -> Sample | None:
     """Fresh completions to judge an answer by; None where nothing is blank or none are wanted."""
     if not world.blanks or not fitted.settings.n_fresh:
         return None
-    return draw(fitted, world, codes, fitted.settings.n_fresh, row_streams(fitted.settings.random_state, codes)[1])
+    return draw(fitted, world, codes, fitted.settings.n_fresh, row_stream(fitted.settings.random_state, codes, "fresh"))
 
 
 def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:
     """``n`` completions that agree with the rules and, where it is known, with the rejection."""
     if not world.conditioned and not fitted.schema.rules:
-        draws = fitted.sampler.sample(codes, n, rng)
+        draws = fitted.ready.at(codes).sample(n, rng)
         return Sample(draws.values, draws.weights)
-    found = sample_conditioned(fitted.sampler, codes, n, rng, lambda rows: contradicts(fitted, world, rows))
+    found = condition(
+        fitted.ready.at(codes), n, rng, lambda rows: contradicts(fitted, world, rows), repeats=fitted.reads
+    )
     notes: tuple[Message, ...] = ()
     if not found.conditioned:
         notes = (Message("draws.none", drawn=found.n_drawn),)
+    elif found.weighed:
+        said = Message("draws.weighed", kept=found.n_kept, drawn=found.n_drawn, size=round(found.size))
+        notes = (said,)
     elif not found.enough:
         notes = (Message("draws.few", kept=found.n_kept, drawn=found.n_drawn),)
     return Sample(found.draws.values, found.draws.weights, found.rate, notes)

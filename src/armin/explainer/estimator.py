@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
+from itertools import chain
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from threadpoolctl import threadpool_limits
 
 from armin.actions import Grid
 from armin.arrays import FloatArray
@@ -22,8 +23,11 @@ from armin.explainer.ask import AskOrAct, ask_or_act
 from armin.explainer.compare import Comparison, compare, sampled_by
 from armin.explainer.constraints import check_parameters, check_whole
 from armin.explainer.fitted import Fitted, read_row
+from armin.explainer.judge import MisreadError
+from armin.explainer.memory import GuessingJudge, guessed_wrong
 from armin.explainer.settings import Decision, Reapply, Settings, Solving
 from armin.explainer.stress import Kind, StressTest, stress_test
+from armin.explainer.threads import in_one_thread, one_thread
 from armin.impute import Imputer, NativeMissing, Sampler, as_sampler
 from armin.models.encoding import Oracle, read_classifier
 from armin.problem import Problem, Solution
@@ -33,6 +37,10 @@ from armin.schema import Rows, Schema
 from armin.words import Message
 
 __all__ = ["Explainer"]
+
+
+BLOCK = 32
+"""Rows that the user's model is asked about together, where many are explained."""
 
 
 class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -118,8 +126,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """Learn from training codes; ``like`` is an empty frame with the training data's types."""
         cost = deepcopy(as_cost(self.cost)).fit(codes, self.schema)
         spec = self.sampler.judge if isinstance(self.sampler, NativeMissing) else self.sampler
-        # many small regressions: threads of linear algebra would only wait for each other
-        with threadpool_limits(1):
+        # many small regressions
+        with one_thread():
             sampler = deepcopy(as_sampler(spec)).fit(codes, self.schema)
         self.bind(like, cost=cost, sampler=sampler)
 
@@ -144,6 +152,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             self.schema, tuple(decision.target.labels), like, decision, oracle, read, cost, sampler, self._settings(),
             imputer, isinstance(self.sampler, NativeMissing), oracle is not decision,
         )  # fmt: skip
+        self._checked = ()
         self._bound = {name: getattr(self, name) for name in self.learned} | {"blackbox": self.method == "blackbox"}
         self.n_features_in_ = len(self.schema)
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
@@ -176,6 +185,10 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         name = type(self).__name__
         if not hasattr(self, "fitted_"):
             raise NotFittedError(f"This {name} is not fitted. Call fit(X_train) with the training data first.")
+        given = tuple(vars(self).get(parameter) for parameter in self._parameters())
+        # nothing was set since the last time; what is the same object need not be looked at again
+        if len(given) == len(self._checked) and all(a is b for a, b in zip(given, self._checked, strict=True)):
+            return replace(self.fitted_, settings=self._settings())
         self.check()
         for parameter, bound in self._bound.items():
             now = self.method == "blackbox" if parameter == "blackbox" else getattr(self, parameter)
@@ -185,8 +198,17 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                     f"The {what!r} parameter of {name} was changed after fit, which learned with another one. "
                     "Call fit(X_train) again."
                 )
+        self._checked = given
         return replace(self.fitted_, settings=self._settings())
 
+    _checked: tuple[Any, ...] = ()
+
+    @classmethod
+    @cache
+    def _parameters(cls) -> tuple[str, ...]:
+        return tuple(cls._get_param_names())
+
+    @in_one_thread
     def explain(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Recourse:
         """What one person should change.
 
@@ -206,6 +228,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _explain(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Recourse:
         return advise(fitted, codes, locked)
 
+    @in_one_thread
     def alternatives(
         self, row: Rows | pd.Series[Any], count: int = 3, *, locked: Collection[str] = ()
     ) -> tuple[Recourse, ...]:
@@ -232,6 +255,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         note = self._untested(level, codes, locked) if calibration is None else ()
         return tuple(replace(plan, notes=(*note, *plan.notes)) for plan in plans) if note else plans
 
+    @in_one_thread
     def ask(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = (), n_values: int = 24) -> AskOrAct:
         """Ask or act: what telling each blank would be worth, and whether a blank matters at all.
 
@@ -265,6 +289,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             lambda: self._explain(fitted, codes, locked), lambda told: self._level(fitted, told, locked)[1],
         )  # fmt: skip
 
+    @in_one_thread
     def stress(
         self,
         row: Rows | pd.Series[Any],
@@ -305,6 +330,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             fitted, codes, lambda: self._explain(fitted, codes, locked) if plan is None else plan, features, tilts, kind
         )
 
+    @in_one_thread
     def compare_samplers(
         self,
         row: Rows | pd.Series[Any],
@@ -336,6 +362,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         plans = {name: self._explain(way, codes, locked) for name, way in ways.items()}
         return compare(ways, codes, plans)
 
+    @in_one_thread
     def problem(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Problem:
         """The optimisation problem behind a row, as plain data for :func:`armin.solve.solve`.
 
@@ -351,6 +378,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         codes = read_row(fitted.schema, row, locked)
         return pose(fitted, codes, locked, self._level(fitted, codes, locked)[0]).stated.problem
 
+    @in_one_thread
     def path(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> RecoursePath:
         """The cheapest action for every confidence: where more certainty starts to cost more.
 
@@ -386,15 +414,19 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         -------
         Recourses
         """
-        from joblib import Parallel, delayed
+        from joblib import Parallel, delayed, effective_n_jobs
 
         fitted = self.current
         table = fitted.schema.frame(frame)
         # small arguments: what a cluster ships by itself is not lost with the worker that holds it
-        rows = table.astype(object).to_dict("records")
-        self._prepare_many(fitted, rows, locked)
-        tasks = (delayed(_explain_one)(self, i, row, tuple(locked)) for i, row in zip(table.index, rows, strict=True))
-        answers = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+        rows = list(zip(table.index, table.astype(object).to_dict("records"), strict=True))
+        self._prepare_many(fitted, [row for _, row in rows], locked)
+        size = max(1, min(BLOCK, len(rows) // (4 * effective_n_jobs(n_jobs))))
+        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+        tasks = (delayed(_explain_block)(self, block, tuple(locked)) for block in blocks)
+        answers: Iterable[Recourse | Failure] = chain.from_iterable(
+            Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+        )
         if progress:
             from rich.console import Console
             from rich.progress import track
@@ -402,6 +434,35 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             console = Console(stderr=True)
             answers = track(answers, description="Explaining", total=len(rows), transient=True, console=console)
         return Recourses(tuple(answers), tuple(table.index))
+
+    def _explain_block(
+        self, rows: Sequence[tuple[Any, Mapping[str, Any]]], locked: tuple[str, ...]
+    ) -> list[Recourse | Failure]:
+        """What some people should change, each as :meth:`explain` says; the model is asked about all at once."""
+        fitted = self.current
+        answers: list[Recourse | Failure | None] = []
+        guesses: list[GuessingJudge | None] = []
+        for label, row in rows:
+            one = fitted.guessing() if fitted.reads and self._guesses else fitted
+            try:
+                answers.append(self._explain(one, read_row(fitted.schema, row, locked), locked))
+            except ArminError as error:
+                answers.append(Failure(label, error))
+            except MisreadError:
+                answers.append(None)
+            guesses.append(one.guess)
+        for i in np.flatnonzero(guessed_wrong(guesses) | np.array([answer is None for answer in answers])).tolist():
+            label, row = rows[i]
+            try:
+                answers[i] = self._explain(fitted, read_row(fitted.schema, row, locked), locked)
+            except ArminError as error:
+                answers[i] = Failure(label, error)
+        return [answer for answer in answers if answer is not None]
+
+    @property
+    def _guesses(self) -> bool:
+        """Whether rows may be explained by the reading of the model, if it is compared with the model afterwards."""
+        return True
 
     def _prepare_many(self, fitted: Fitted, rows: Sequence[Mapping[str, Any]], locked: Collection[str]) -> None:
         """What is found out once for many rows, before they are shared out."""
@@ -415,11 +476,11 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         return fitted.settings.confidence, None
 
 
-def _explain_one(explainer: Explainer, label: Any, row: dict[str, Any], locked: tuple[str, ...]) -> Recourse | Failure:
-    try:
-        return explainer.explain(row, locked=locked)
-    except ArminError as error:
-        return Failure(label, error)
+@in_one_thread
+def _explain_block(
+    explainer: Explainer, rows: Sequence[tuple[Any, Mapping[str, Any]]], locked: tuple[str, ...]
+) -> list[Recourse | Failure]:
+    return explainer._explain_block(rows, locked)
 
 
 def _same(one: Any, other: Any) -> bool:

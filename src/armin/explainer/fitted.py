@@ -9,16 +9,48 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from armin.arrays import FloatArray
+from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
 from armin.errors import DataError, ParameterError
+from armin.explainer.memory import GuessingJudge
 from armin.explainer.settings import Settings
-from armin.impute import Imputer, Sampler
+from armin.impute import Imputer, RowSampler, Sampler, row_sampler
 from armin.models.encoding import Judge, ReadClassifier
 from armin.models.kinds import BlackBox
+from armin.problem.remembered import Remembered
 from armin.schema import Rows, Schema
 
-__all__ = ["Fitted", "read_row"]
+__all__ = ["Fitted", "ReadyRows", "read_row"]
+
+
+class ReadyRows:
+    """A sampler, made ready once for each of the last few rows; these are not kept where an explainer is stored.
+
+    Attributes
+    ----------
+    sampler : the sampler
+    name : what it calls itself
+    """
+
+    most = 16
+
+    def __init__(self, sampler: Sampler) -> None:
+        self.sampler = sampler
+        self.name = repr(sampler)
+        self._rows: dict[bytes, RowSampler] = {}
+
+    def at(self, row: FloatArray) -> RowSampler:
+        """Draws completions of ``row`` (D,)."""
+        key = row.tobytes()
+        found = self._rows.get(key)
+        if found is None:
+            if len(self._rows) >= self.most:
+                self._rows = {}
+            found = self._rows[key] = row_sampler(self.sampler, row)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ReadyRows, (self.sampler,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +72,8 @@ class Fitted:
     native : whether the row with its blanks is the only candidate, and blanks are not acted on
     stricter : whether ``oracle`` asks for more than ``decision``
     refusals : what the model said to a pattern of blanks that it does not take; found out once for each pattern
+    remembered : options of features by their values; found out once for each value
+    ready : samplers that were made ready for a row
     """
 
     schema: Schema
@@ -55,11 +89,30 @@ class Fitted:
     native: bool = False
     stricter: bool = False
     refusals: dict[bytes, str | None] = field(default_factory=dict)
+    remembered: Remembered = None  # type: ignore[assignment]  # made below
+    ready: ReadyRows = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        # what was found out about another schema, model, cost or sampler does not hold here
+        if self.remembered is None or not self.remembered.about(self.schema, self.read, self.cost):
+            object.__setattr__(self, "remembered", Remembered(self.schema, self.read, self.cost))
+        if self.ready is None or self.ready.sampler is not self.sampler:
+            object.__setattr__(self, "ready", ReadyRows(self.sampler))
 
     @property
     def reads(self) -> bool:
         """Whether the reading of the model may stand in for the model until the answer is judged."""
         return self.settings.trusts and not self.stricter and not isinstance(self.read.model, BlackBox)
+
+    def guessing(self) -> Fitted:
+        """The same with the reading of the model as judge, which keeps what it was asked."""
+        guess = GuessingJudge(self.read, self.oracle)
+        return replace(self, oracle=guess, decision=guess)
+
+    @property
+    def guess(self) -> GuessingJudge | None:
+        """The reading of the model, if that is the judge."""
+        return self.oracle if isinstance(self.oracle, GuessingJudge) else None
 
     def varied(self, **settings: Any) -> Fitted:
         """The same with other settings."""
@@ -67,14 +120,31 @@ class Fitted:
 
     def refusal(self, codes: FloatArray) -> str | None:
         """Why the model cannot decide about a row with these blanks; None if it can."""
-        pattern = np.isnan(codes).tobytes()
+        blank = np.isnan(codes)
+        pattern = blank.tobytes()
         if pattern not in self.refusals:
-            try:
-                self.decision.accepts(codes[None, :])
-                self.refusals[pattern] = None
-            except Exception as error:  # whatever a user's pipeline raises when it meets a blank
-                self.refusals[pattern] = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"[:300]
+            self.refusals[pattern] = self._refusal(codes, blank)
         return self.refusals[pattern]
+
+    def _refusal(self, codes: FloatArray, blank: BoolArray) -> str | None:
+        if blank.sum() > 1 and not isinstance(self.read.model, BlackBox):
+            # the steps of a model that was read work column by column, so that it takes blanks together if it takes
+            # each of them alone; there are fewer columns than patterns
+            filled = np.where(blank, [feature.low_code for feature in self.schema], codes)
+            for d in np.flatnonzero(blank):
+                alone = filled.copy()
+                alone[d] = np.nan
+                refusal = self.refusal(alone)
+                if refusal is not None:
+                    return refusal
+            return None
+        # whether the model takes these blanks is not for its reading to say
+        asked = self.decision.behind if isinstance(self.decision, GuessingJudge) else self.decision
+        try:
+            asked.accepts(codes[None, :])
+        except Exception as error:  # whatever a user's pipeline raises when it meets a blank
+            return f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"[:300]
+        return None
 
 
 def read_row(schema: Schema, row: Rows | pd.Series[Any], locked: Collection[str] = ()) -> FloatArray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,23 +13,23 @@ from armin.arrays import BoolArray, FloatArray
 from armin.errors import AuditError
 from armin.explainer.draw import Sample
 from armin.explainer.fitted import Fitted
+from armin.explainer.memory import accepted_by_all, guessed_wrong
 from armin.explainer.state import demand
 from armin.explainer.world import World
-from armin.models.encoding import Judge
 from armin.problem import Choice, Problem, Solution, Status
 from armin.problem.stated import Stated
 
 __all__ = [
-    "Judged", "MisreadError", "accepted_by_all", "at_level", "judge", "judge_choices", "judge_path",
+    "Judged", "MisreadError", "at_level", "guessed", "judge", "judge_choices", "judge_path",
     "judge_until_fresh", "no_point",
 ]  # fmt: skip
+
+Found = TypeVar("Found")
 
 MOST_REPAIRS = 50
 """How often an action that the user's own model refuses is replaced by the next best before giving up."""
 MOST_RAISES = 8
 """How often the demand is raised before the surest plan so far is given as it is."""
-MOST_ROWS = 50_000
-"""Rows that the user's model is asked about at once."""
 
 
 class MisreadError(Exception):
@@ -87,6 +88,16 @@ def judge(
         f"The classifier refused {MOST_REPAIRS} actions in a row that it accepts when read as arrays. "
         "Please report this with the model; method='blackbox' asks the classifier itself."
     )
+
+
+def guessed(fitted: Fitted, work: Callable[[Fitted], Found]) -> tuple[Found | None, bool]:
+    """The work done with the reading of the model as judge, and whether the model agrees with all that it was asked."""
+    one = fitted.guessing()
+    try:
+        found = work(one)
+    except MisreadError:  # the reading of one row may depend on those beside it, by a rounding
+        return None, False
+    return found, not guessed_wrong([one.guess])[0]
 
 
 def judge_until_fresh(
@@ -206,19 +217,6 @@ def _rows_with_blanks(
             raise MisreadError
         return list(verdicts[1:])
     return list(fitted.oracle.accepts(np.concatenate(after)).tolist())
-
-
-def accepted_by_all(judge: Judge, blocks: Sequence[FloatArray]) -> list[BoolArray]:
-    """For each block of rows, which of them the model accepts: few calls, many rows."""
-    verdicts: list[BoolArray] = []
-    batch: list[FloatArray] = []
-    for i, block in enumerate(blocks):
-        batch.append(block)
-        if sum(part.shape[0] for part in batch) >= MOST_ROWS or i == len(blocks) - 1:
-            together = judge.accepts(np.concatenate(batch))
-            verdicts += np.split(together, np.cumsum([part.shape[0] for part in batch])[:-1])
-            batch = []
-    return verdicts
 
 
 def _share(fresh: Sample, accepted: BoolArray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,10 @@ from armin.impute import Draws, Sampler
 from armin.models.encoding import Judge, ReadClassifier
 from armin.schema import Schema
 
-__all__ = ["GuessingJudge", "RememberingJudge", "RememberingSampler"]
+__all__ = ["GuessingJudge", "RememberingJudge", "RememberingSampler", "accepted_by_all", "guessed_wrong"]
+
+MOST_ROWS = 50_000
+"""Rows that the user's model is asked about at once."""
 
 
 class RememberingJudge:
@@ -32,10 +36,17 @@ class RememberingJudge:
 
 
 class GuessingJudge:
-    """A judge that answers as the reading of the estimator does, and keeps what it was asked."""
+    """A judge that answers as the reading of the estimator does, and keeps what it was asked.
 
-    def __init__(self, read: ReadClassifier) -> None:
+    Attributes
+    ----------
+    behind : the estimator itself
+    asked : the rows that were asked about, call by call
+    """
+
+    def __init__(self, read: ReadClassifier, behind: Judge) -> None:
         self._read = read
+        self.behind = behind
         self.asked: list[FloatArray] = []
         self._answers: list[BoolArray] = []
 
@@ -49,6 +60,41 @@ class GuessingJudge:
     def wrong(self, judge: Judge) -> bool:
         """Whether the estimator disagrees with any of the answers."""
         return any((judge.accepts(a) != b).any() for a, b in zip(self.asked, self._answers, strict=True))
+
+
+def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
+    """For each guess whether the estimator disagrees with any of its answers, from as few calls as can be.
+
+    All have the same estimator behind them; None stands for no guess. Rows with blanks are asked about apart from
+    others, so that a column keeps the type that it has in training data where nothing is blank.
+    """
+    wrong = np.zeros(len(guesses), dtype=bool)
+    for blank in (False, True):
+        asked = [
+            (i, guess.behind, codes, answer)
+            for i, guess in enumerate(guesses)
+            if guess is not None
+            for codes, answer in zip(guess.asked, guess._answers, strict=True)
+            if bool(np.isnan(codes).any()) == blank
+        ]
+        if asked:
+            verdicts = accepted_by_all(asked[0][1], [codes for _, _, codes, _ in asked])
+            for (i, _, _, answer), verdict in zip(asked, verdicts, strict=True):
+                wrong[i] |= bool((verdict != answer).any())
+    return wrong
+
+
+def accepted_by_all(judge: Judge, blocks: Sequence[FloatArray]) -> list[BoolArray]:
+    """For each block of rows, which of them the model accepts: few calls, many rows."""
+    verdicts: list[BoolArray] = []
+    batch: list[FloatArray] = []
+    for i, block in enumerate(blocks):
+        batch.append(block)
+        if sum(part.shape[0] for part in batch) >= MOST_ROWS or i == len(blocks) - 1:
+            together = judge.accepts(np.concatenate(batch))
+            verdicts += np.split(together, np.cumsum([part.shape[0] for part in batch])[:-1])
+            batch = []
+    return verdicts
 
 
 class RememberingSampler:

@@ -20,6 +20,7 @@ from armin.explainer.calibrate import ENOUGH, calibrate, check_held_out, masks_f
 from armin.explainer.estimator import Explainer
 from armin.explainer.fitted import Fitted, read_row
 from armin.explainer.settings import Decision, Reapply, Settings
+from armin.explainer.threads import in_one_thread
 from armin.explainer.world import find_world
 from armin.impute import Imputer, NativeMissing, Sampler, as_imputer
 from armin.problem import Problem, Solution
@@ -154,6 +155,10 @@ class ARMIN(Explainer):
         self.held_out_ = False
         return self
 
+    @property
+    def _guesses(self) -> bool:
+        return self.promise is None  # a test on real people is the model's own
+
     def _keep_people(self, codes: FloatArray) -> None:
         """Keep the complete rows that a promise may be tested on: rejected ones, and others who may be with blanks."""
         promise = Promise.of(self.promise)
@@ -167,6 +172,7 @@ class ARMIN(Explainer):
             most = max(MOST_PEOPLE, MORE_PEOPLE * promise.n_people)
             self.others_ = pick(complete, most, np.random.default_rng(self.random_state))
 
+    @in_one_thread
     def calibrate(
         self,
         people: pd.DataFrame | None = None,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from armin.explainer.judge import Judged
+from armin.recourse import Recourse
+from armin.words import Message
 
-__all__ = ["Chosen", "Way", "choose_ways", "dominates"]
+__all__ = ["Chosen", "Way", "beside", "choose_ways", "dominates"]
 
 SLACK = 1e-9
 """Costs (relatively) and shares (absolutely) that differ by less are the same."""
@@ -87,6 +89,28 @@ def choose_ways(first: Way, pool: Sequence[Way], count: int) -> Chosen:
     shown = sorted(search.best)
     worse = (search.beaten(i, tuple(shown)) for i in shown)
     return Chosen(tuple(search.ways[i] for i in shown), tuple(worse))
+
+
+def beside(first: Recourse, others: Sequence[Recourse], count: int) -> list[Recourse]:
+    """A plan and up to ``count - 1`` others that are other ways beside it, cheapest first.
+
+    Those that are dearer and no surer say so.
+    """
+
+    def way(plan: Recourse) -> Way:
+        changed = frozenset(names.index(change.feature.name) for change in plan.changes)
+        return Way(changed, plan.cost or 0.0, plan.share or 0.0)
+
+    names = sorted({change.feature.name for plan in (first, *others) for change in plan.changes})
+    plans = {way(plan): plan for plan in others if plan.changes}
+    chosen = choose_ways(way(first), list(plans), count - 1)
+    note = Message("others.no_surer")
+    shown = [first.ranked(1)]
+    for found, worse in zip(chosen.ways, chosen.worse, strict=True):
+        notes = tuple(said for said in plans[found].notes if said != note)
+        plan = replace(plans[found], notes=(*notes, note) if worse else notes)
+        shown.append(plan.ranked(len(shown) + 1))
+    return shown
 
 
 def _best_of_each(ways: Sequence[Way]) -> list[Way]:

@@ -30,11 +30,13 @@ def state(
     grid = build_grid(
         fitted.schema, codes, sample.values,
         max_options=settings.max_options, grid=settings.grid, frozen=frozenset(frozen),
+        made=fitted.remembered.moves(settings.max_options, settings.grid),
     )  # fmt: skip
     return state_problem(
         codes, sample.values, sample.weights, grid, fitted.read, fitted.cost,
         required_weight(level, float(sample.weights.sum())), settings.max_changes,
         asks_row=world.blanks and world.reapply != "told", asks_completions=world.reapply != "blank",
+        remembered=fitted.remembered,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray
-from armin.explainer.draw import contradicts, draw, row_streams
+from armin.explainer.draw import contradicts, draw, row_stream
 from armin.explainer.fitted import Fitted
 from armin.explainer.world import find_world
 from armin.impute.legal import nearest_legal
@@ -142,7 +142,7 @@ class Lab:
         self.world = find_world(fitted, codes)
         self.count = max(fitted.settings.n_fresh, 1000)
         # the stream that fresh completions come from: without enlarging, these are the explainer's own
-        self.rng = row_streams(fitted.settings.random_state, codes)[1]
+        self.rng = row_stream(fitted.settings.random_state, codes, "fresh")
 
     def works(self, values: FloatArray) -> BoolArray:
         """Where the plan leads to acceptance, by the user's own model."""

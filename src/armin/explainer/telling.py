@@ -9,10 +9,9 @@ import numpy as np
 
 from armin.arrays import FloatArray
 from armin.explainer.advise import advise
-from armin.explainer.draw import candidates_of, draw, fresh_of, row_streams
+from armin.explainer.draw import candidates_of, draw, fresh_of, row_stream
 from armin.explainer.fitted import Fitted
-from armin.explainer.judge import accepted_by_all
-from armin.explainer.memory import GuessingJudge, RememberingJudge, RememberingSampler
+from armin.explainer.memory import GuessingJudge, RememberingJudge, RememberingSampler, accepted_by_all
 from armin.explainer.world import find_world
 from armin.models.kinds import BlackBox
 from armin.promise import Calibration
@@ -61,7 +60,7 @@ class Teller:
         self.quick = replace(fitted, decision=decision, oracle=oracle, sampler=RememberingSampler(fitted.sampler))
         self.world = find_world(fitted, codes)
         # a child of the stream for fresh completions, so that neither stream is used twice
-        self.rng = row_streams(fitted.settings.random_state, codes)[1].spawn(1)[0]
+        self.rng = row_stream(fitted.settings.random_state, codes, "fresh").spawn(1)[0]
         sample = candidates_of(self.quick, self.world, codes)
         if np.isnan(sample.values).any() or (len(sample.weights) < 2 and self.world.blanks):
             sample = draw(self.quick, self.world, codes, 200, self.rng)  # not completed many times
@@ -82,8 +81,7 @@ class Teller:
             one = self.quick.varied(random_state=seed)
             calibration = self.level_of(codes)
             if reads:
-                self.quick.refusal(codes)  # whether the model takes these blanks is not for its reading to say
-                guess = GuessingJudge(self.quick.read)
+                guess = GuessingJudge(self.quick.read, self.quick.oracle)
                 one = replace(one, oracle=guess, decision=guess)
                 guesses.append(guess)
             plans.append(advise(one, codes, self.locked, calibration))

@@ -5,7 +5,17 @@ Samplers draw many completions of one row, imputers fill in one. A new one is a 
 :func:`sample_conditioned` keeps the completions that agree with a known decision.
 """
 
-from armin.impute.base import IMPUTERS, SAMPLERS, BaseImputer, BaseSampler, Draws, Imputer, Sampler
+from armin.impute.base import (
+    IMPUTERS,
+    SAMPLERS,
+    BaseImputer,
+    BaseSampler,
+    Draws,
+    Imputer,
+    RowSampler,
+    Sampler,
+    row_sampler,
+)
 from armin.impute.chained import ChainedEquations
 from armin.impute.choose import as_imputer, as_sampler, compared_samplers
 from armin.impute.condition import Conditioned, sample_conditioned
@@ -37,10 +47,12 @@ __all__ = [
     "Mixture",
     "NativeMissing",
     "NearestDonors",
+    "RowSampler",
     "Sampler",
     "Uniform",
     "as_imputer",
     "as_sampler",
     "compared_samplers",
+    "row_sampler",
     "sample_conditioned",
 ]

@@ -17,7 +17,8 @@ array([2., 2., 2., 2.])
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from functools import partial
+from typing import ClassVar, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +30,18 @@ from armin.learned import Learned
 from armin.registry import Registry
 from armin.schema import Schema
 
-__all__ = ["IMPUTERS", "SAMPLERS", "BaseImputer", "BaseSampler", "Draws", "Imputer", "Sampler", "check_count"]
+__all__ = [
+    "IMPUTERS",
+    "SAMPLERS",
+    "BaseImputer",
+    "BaseSampler",
+    "Draws",
+    "Imputer",
+    "RowSampler",
+    "Sampler",
+    "check_count",
+    "row_sampler",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,21 +205,126 @@ class BaseSampler(_Fitted):
         -------
         Draws
         """
+        return self._at(row).sample(n, rng)
+
+    def at(self, row: ArrayLike) -> RowSampler:
+        """The same, for many draws of one ``row`` (D,): what depends on the row alone is worked out once."""
+        if type(self).sample is not BaseSampler.sample:
+            return _Given(self, np.array(row, dtype=np.float64))
+        return self._at(row)
+
+    def _at(self, row: ArrayLike) -> _Ready:
         codes = self._checked_row(row)
+        blanks = np.flatnonzero(np.isnan(codes))
+        if not blanks.size:
+            return _Ready(codes, blanks, None)
+        # whichever of the two a class defines last
+        first = next(cls for cls in type(self).__mro__ if "_draw" in vars(cls) or "_ready" in vars(cls))
+        if "_ready" in vars(first):
+            return _Ready(codes, blanks, self._ready(codes, blanks))
+        return _Ready(codes, blanks, partial(self._draw, codes, blanks))
+
+    def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+        """Legal codes (n, len(blanks)) for the blanks of ``row``."""
+        raise NotImplementedError
+
+    def _ready(self, row: FloatArray, blanks: IntArray) -> Drawing:
+        """The same as a function of ``n`` and ``rng``; for samplers that can work something out before they draw."""
+        raise NotImplementedError
+
+
+class Drawing(Protocol):
+    def __call__(self, n: int, rng: np.random.Generator, /) -> FloatArray:
+        """Legal codes (n, blanks)."""
+
+
+@runtime_checkable
+class Branching(Protocol):
+    """Draws blanks one after the other, so that the last one can be drawn many times at little cost."""
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator, /) -> FloatArray:
+        """Legal codes (n, endings, blanks); each of the n shares all blanks but ``last``, which is drawn last."""
+
+
+class RowSampler(Protocol):
+    """Draws completions of one row that it knows."""
+
+    @property
+    def row(self) -> FloatArray:
+        """The row (D,)."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Draws:
+        """``n`` completions, the same for the same state of ``rng``."""
+
+    @property
+    def ways(self) -> int:
+        """How many blanks can be drawn last; 0 for a sampler that does not draw one after the other."""
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        """Completions (n, endings, D), each of the n with many draws of the blank that is drawn last."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A sampler of ours that has looked at the row; ``drawing`` is None where nothing is blank."""
+
+    row: FloatArray
+    blanks: IntArray
+    drawing: Drawing | None
+
+    def sample(self, n: int, rng: np.random.Generator) -> Draws:
         check_count("n", n)
         if not isinstance(rng, np.random.Generator):
             raise ParameterError(
                 f"'rng' must be a numpy Generator. Got {type(rng).__name__} instead; write np.random.default_rng(seed)."
             )
-        values = np.repeat(codes[None, :], n, axis=0)
-        blanks = np.flatnonzero(np.isnan(codes))
-        if blanks.size:
-            values[:, blanks] = self._draw(codes, blanks, n, rng)
+        values = np.repeat(self.row[None, :], n, axis=0)
+        if self.drawing is not None:
+            values[:, self.blanks] = self.drawing(n, rng)
         return Draws.equal(values)
 
-    def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
-        """Legal codes (n, len(blanks)) for the blanks of ``row``."""
+    @property
+    def ways(self) -> int:
+        drawing: object = self.drawing
+        return int(self.blanks.size) if isinstance(drawing, Branching) else 0
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        drawing: object = self.drawing
+        if not isinstance(drawing, Branching):
+            raise NotImplementedError
+        values = np.empty((n, endings, self.row.size))
+        values[:] = self.row
+        values[:, :, self.blanks] = drawing.branched(n, endings, last, rng)
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """A sampler that is asked anew each time."""
+
+    sampler: Sampler
+    row: FloatArray
+
+    def sample(self, n: int, rng: np.random.Generator) -> Draws:
+        return self.sampler.sample(self.row, n, rng)
+
+    ways = 0
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
         raise NotImplementedError
+
+
+def row_sampler(sampler: Sampler, row: FloatArray) -> RowSampler:
+    """A sampler for one row (D,), made ready where it knows how to be.
+
+    >>> from armin.impute import Uniform
+    >>> from armin.schema import Feature
+    >>> sampler = Uniform().fit(np.array([[1.0]]), Schema((Feature("a", "integer", lower=0, upper=9),)))
+    >>> len(row_sampler(sampler, np.array([np.nan])).sample(3, np.random.default_rng(0)))
+    3
+    """
+    ready = getattr(sampler, "at", None)
+    return _Given(sampler, row) if ready is None else cast(RowSampler, ready(row))
 
 
 class BaseImputer(_Fitted):

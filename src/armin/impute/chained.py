@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
-from armin.impute.base import check_count
+from armin.impute.base import Drawing, check_count
 from armin.impute.conditional import Conditional, Matching, fit_conditional
 from armin.impute.design import Design
 from armin.impute.in_turn import InTurn
@@ -18,6 +20,7 @@ from armin.schema import Schema
 __all__ = ["ChainedEquations"]
 
 _NUMBERS = ("normal", "matching")
+_FEW_LEVELS = 500  # values of a feature up to which each is looked at once, rather than once for each draw
 
 
 class ChainedEquations(
@@ -137,24 +140,158 @@ class ChainedEquations(
             numbers=self.numbers, donors=self._donors(int(known.sum())), penalty=self.penalty,
         )  # fmt: skip
 
-    def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+    def _ready(self, row: FloatArray, blanks: IntArray) -> Drawing:
         if blanks.size == 1:  # a blank's own start has no say in its first draw
-            models = self._restricted(row, blanks, np.empty(0, dtype=np.intp))
-            return self._conditional(models[0], int(blanks[0]), np.empty((n, 0)), rng)[:, None]
-        values = self.start_.draw(row, blanks, n, rng)
-        parts = [self.design_.feature(int(d), values[:, i]) for i, d in enumerate(blanks)]
-        stops = np.cumsum([part.shape[1] for part in parts])
+            return _One(self, self._restricted(row, blanks, np.empty(0, dtype=np.intp))[0], int(blanks[0]))
         free = np.concatenate([np.arange(self.design_.width)[self.design_.columns[d]] for d in blanks])
-        models, design = self._restricted(row, blanks, free), np.hstack(parts)
-        for _ in range(self.sweeps):
-            for i, d in enumerate(blanks):
-                values[:, i] = self._conditional(models[i], int(d), design, rng)
-                own = slice(stops[i] - parts[i].shape[1], stops[i])
-                design[:, own] = self.design_.feature(int(d), values[:, i])
-        return values
+        start, models = self.start_.ready(row, blanks), tuple(self._restricted(row, blanks, free))
+        if blanks.size == 2 and isinstance(models[0], Matching) and isinstance(models[1], Matching):
+            levels = tuple(levels_of(self.models_[d]) for d in blanks)
+            if all(len(level.codes) <= _FEW_LEVELS for level in levels):
+                return self._pair(blanks, start, (models[0], models[1]), levels)
+        return _Chain(self, blanks, start, models)
+
+    def _pair(
+        self, blanks: IntArray, start: Drawing, models: tuple[Matching, Matching], levels: tuple[Levels, ...]
+    ) -> Drawing:
+        """Two blanks: each depends on the other alone, so it is enough to look at each value of the other once."""
+        designs = [self.design_.feature(int(d), level.codes) for d, level in zip(blanks, levels, strict=True)]
+        none = [
+            np.zeros((len(level.codes), part.shape[1])) for level, part in zip(levels, reversed(designs), strict=True)
+        ]
+        # columns of a blank's own have no weight in its regression
+        aims = (models[0].aim(np.hstack([none[1], designs[1]])), models[1].aim(np.hstack([designs[0], none[0]])))
+        return _Pair(self.sweeps, start, models, (levels[0], levels[1]), aims)
 
     def _restricted(self, row: FloatArray, blanks: IntArray, free: IntArray) -> list[Conditional | None]:
         """The regressions of ``blanks``, ready for designs that hold the columns ``free`` alone."""
         fixed = self.design_.row(row)
         models = (self.models_[d] for d in blanks)
         return [None if model is None else model.restricted(fixed, free) for model in models]
+
+
+@dataclass(frozen=True, eq=False)
+class _One:
+    """The only blank of a row."""
+
+    sampler: ChainedEquations
+    model: Conditional | None
+    blank: int
+
+    def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
+        return self.sampler._conditional(self.model, self.blank, np.empty((n, 0)), rng)[:, None]
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        return self(n * endings, rng).reshape(n, endings, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Chain:
+    """The blanks of a row, each redrawn given the rest, in turn.
+
+    Attributes
+    ----------
+    sampler : what was learned
+    blanks : the positions of the blanks
+    start : draws the first values
+    models : for each blank its regression on the columns of all blanks, the rest of the row being fixed
+    """
+
+    sampler: ChainedEquations
+    blanks: IntArray
+    start: Drawing
+    models: tuple[Conditional | None, ...]
+
+    def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
+        last = len(self.blanks) - 1
+        values, design = self._all_but(last, n, rng)
+        values[:, last] = self._given(last, design, rng)
+        return values
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        values, design = self._all_but(last, n, rng)
+        out = np.repeat(values[:, None, :], endings, axis=1)
+        out[:, :, last] = self._given(last, np.repeat(design, endings, axis=0), rng).reshape(n, endings)
+        return out
+
+    def _given(self, i: int, design: FloatArray, rng: np.random.Generator) -> FloatArray:
+        return self.sampler._conditional(self.models[i], int(self.blanks[i]), design, rng)
+
+    def _all_but(self, last: int, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """The values (n, blanks) when only ``last`` is to be drawn once more, and their design."""
+        encoding, values, every = self.sampler.design_, self.start(n, rng), range(len(self.blanks))
+        parts = [encoding.feature(int(d), values[:, i]) for i, d in enumerate(self.blanks)]
+        stops = np.cumsum([part.shape[1] for part in parts])
+        design = np.hstack(parts)
+        order = [*every] * (self.sampler.sweeps - 1) + [i for i in every if i != last]
+        for i in order:
+            values[:, i] = self._given(i, design, rng)
+            own = slice(stops[i] - parts[i].shape[1], stops[i])
+            design[:, own] = encoding.feature(int(self.blanks[i]), values[:, i])
+        return values, design
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The different training codes of a feature in order, and which of them each donor of its regression has."""
+
+    codes: FloatArray
+    place: IntArray
+
+
+_levels: WeakKeyDictionary[Matching, Levels] = WeakKeyDictionary()
+
+
+def levels_of(model: Matching) -> Levels:
+    """The levels of a regression as it was fitted; found out once."""
+    found = _levels.get(model)
+    if found is None:
+        codes, place = np.unique(model.values, return_inverse=True)
+        found = _levels[model] = Levels(codes, place.astype(np.intp))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two numbers that are blank, each redrawn given the other, in turn.
+
+    Attributes
+    ----------
+    sweeps : how often
+    start : draws the first values
+    models : their regressions, as in :class:`_Chain`
+    levels : their training codes
+    aims : for each blank, what its regression aims at for each level of the other one
+    """
+
+    sweeps: int
+    start: Drawing
+    models: tuple[Matching, Matching]
+    levels: tuple[Levels, Levels]
+    aims: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+
+    def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
+        first = self._given(0, self._second(self.sweeps - 1, n, rng), rng)
+        return np.column_stack([self.levels[0].codes[first], self.levels[1].codes[self._given(1, first, rng)]])
+
+    def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
+        other = self._second(self.sweeps - last, n, rng)
+        other = np.repeat(self._given(0, other, rng) if last == 1 else other, endings)
+        levels = [other, other]
+        levels[last] = self._given(last, other, rng)
+        both = np.column_stack([self.levels[0].codes[levels[0]], self.levels[1].codes[levels[1]]])
+        return both.reshape(n, endings, 2)
+
+    def _given(self, i: int, other: IntArray, rng: np.random.Generator) -> IntArray:
+        """The level (n,) of a blank given that of the other one."""
+        target, spread = self.aims[i]
+        return self.levels[i].place[self.models[i].near(target[other], spread[other], rng)]
+
+    def _second(self, sweeps: int, n: int, rng: np.random.Generator) -> IntArray:
+        """The level (n,) of the second blank after some sweeps."""
+        # where a blank starts has no say in its own first draw
+        codes = self.levels[1].codes
+        level = np.minimum(codes.searchsorted(self.start(n, rng)[:, 1]), codes.size - 1)
+        for _ in range(sweeps):
+            level = self._given(1, self._given(0, level, rng), rng)
+        return level

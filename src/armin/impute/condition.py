@@ -10,11 +10,17 @@ from numpy.typing import ArrayLike
 
 from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
-from armin.impute.base import Draws, Sampler, check_count
+from armin.impute.base import Draws, RowSampler, Sampler, check_count, row_sampler
 
-__all__ = ["Conditioned", "sample_conditioned"]
+__all__ = ["Conditioned", "condition", "sample_conditioned"]
 
 _DRAWS_PER_WANTED = 50
+_RARE = 0.05
+"""Below this share of agreeing draws, the last draw is repeated rather than all of them."""
+_TELLS = 50  # fewer draws do not tell what is rare
+_ENDINGS = 50
+_BRANCHES_PER_WANTED = 4
+_MOST_WAYS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +34,7 @@ class Conditioned:
     n_kept : how many of these the model rejects
     conditioned : whether ``draws`` are all rejected; if not, no draw was, and they are plain draws
     enough : whether as many rejected ones were found as were asked for
+    weighed : whether ``draws`` have different weights because their last draw was repeated
 
     Examples
     --------
@@ -41,6 +48,12 @@ class Conditioned:
     n_kept: int
     conditioned: bool
     enough: bool
+    weighed: bool = False
+
+    @property
+    def size(self) -> float:
+        """The effective sample size: how many draws of equal weight say as much."""
+        return _effective(self.draws.weights)
 
     @property
     def rate(self) -> float:
@@ -87,11 +100,31 @@ def sample_conditioned(
     >>> np.unique(found.draws.values), found.conditioned
     (array([0., 1.]), True)
     """
+    return condition(row_sampler(sampler, row), n, rng, accepts, max_draws)
+
+
+def condition(
+    sampler: RowSampler,
+    n: int,
+    rng: np.random.Generator,
+    accepts: Callable[[FloatArray], ArrayLike],
+    max_draws: int | None = None,
+    *,
+    repeats: bool = False,
+) -> Conditioned:
+    """As :func:`sample_conditioned`, for a sampler that knows its row.
+
+    Parameters
+    ----------
+    sampler, n, rng, accepts, max_draws : as there
+    repeats : whether the sampler's last draw may be repeated, and its draws weighed, where few are rejected;
+        ``accepts`` is then asked about some 200 n completions, and should be quick
+    """
     check_count("n", n)
     limit = _DRAWS_PER_WANTED * n if max_draws is None else max(n, check_count("max_draws", max_draws))
-    if not np.isnan(row).any():
+    if not np.isnan(sampler.row).any():
         limit = n  # copies of one row: all or none
-    first = sampler.sample(row, n, rng)
+    first = sampler.sample(n, rng)
     batch, kept_values, kept_weights = first, [], []
     drawn = kept = 0
     while True:
@@ -101,13 +134,68 @@ def sample_conditioned(
         drawn, kept = drawn + len(batch), kept + int(rejected.sum())
         if kept >= n or drawn >= limit:
             break
+        if repeats and drawn == n >= _TELLS and kept < _RARE * n:
+            found = _branched(sampler, n, rng, accepts)
+            if found is not None:
+                return found
         # as many as the rate so far calls for, a fifth more, and at most ten times n at once
         wanted = 1.2 * (n - kept) * drawn / max(kept, 1)
-        batch = sampler.sample(row, min(int(np.clip(np.ceil(wanted), n, 10 * n)), limit - drawn), rng)
+        batch = sampler.sample(min(int(np.clip(np.ceil(wanted), n, 10 * n)), limit - drawn), rng)
     if kept == 0:
         return Conditioned(_weighing(first.values, first.weights, n), drawn, 0, conditioned=False, enough=False)
     values, weights = np.concatenate(kept_values)[:n], np.concatenate(kept_weights)[:n]
     return Conditioned(_weighing(values, weights, n), drawn, kept, conditioned=True, enough=kept >= n)
+
+
+def _branched(
+    sampler: RowSampler, n: int, rng: np.random.Generator, accepts: Callable[[FloatArray], ArrayLike]
+) -> Conditioned | None:
+    """Rejected draws where these are rare; None where rejection alone gives as many, or none is rejected.
+
+    A sampler that draws one blank after the other spends its time on all but the last. So the last draw is repeated,
+    and of the endings of each draw that are rejected, one is kept, with a weight proportional to their number. Averages
+    with these weights are what rejection alone would give: each ending is a draw from the sampler, and a kept one
+    stands for all rejected ones beside it. Draws that share nothing are independent, so that the effective size of the
+    weighted sample is a true one. Which blank is best drawn last, a few draws of each tell beforehand.
+    """
+    few = max(_TELLS, n // 10)
+    tried = [_endings(sampler, few, last, rng, accepts)[1] for last in range(min(sampler.ways, _MOST_WAYS))]
+    if not tried:
+        return None
+    sizes = [_effective(counts) for counts in tried]
+    rate = float(np.mean([counts.mean() for counts in tried])) / _ENDINGS
+    last = int(np.argmax(sizes))
+    if sizes[last] / few * _BRANCHES_PER_WANTED <= rate * _DRAWS_PER_WANTED:
+        return None
+    values, counts = _endings(sampler, n, last, rng, accepts)
+    for _ in range(_BRANCHES_PER_WANTED - 1):
+        if _effective(counts) >= n / 2:
+            break
+        more = _endings(sampler, n, last, rng, accepts)
+        values, counts = np.concatenate([values, more[0]]), np.append(counts, more[1])
+    some = counts > 0
+    if not some.any():
+        return None
+    drawn, kept = counts.size * _ENDINGS, int(counts.sum())
+    found = _weighing(values[some], counts[some], n)
+    return Conditioned(found, drawn, kept, conditioned=True, enough=kept >= n, weighed=True)
+
+
+def _endings(
+    sampler: RowSampler, n: int, last: int, rng: np.random.Generator, accepts: Callable[[FloatArray], ArrayLike]
+) -> tuple[FloatArray, FloatArray]:
+    """For each of ``n`` draws one of its endings that are rejected, (n, D), and how many are, (n,)."""
+    branches = sampler.branched(n, _ENDINGS, last, rng)
+    rejected = ~_asked(accepts, branches.reshape(n * _ENDINGS, -1)).reshape(n, _ENDINGS)
+    counts = rejected.sum(axis=1)
+    pick = (np.cumsum(rejected, axis=1) > np.floor(rng.random(n) * counts)[:, None]).argmax(axis=1)
+    return branches[np.arange(n), pick], counts.astype(np.float64)
+
+
+def _effective(weights: FloatArray) -> float:
+    """How many draws of equal weight say as much as these."""
+    total = float((weights**2).sum())
+    return float(weights.sum()) ** 2 / total if total else 0.0
 
 
 def _asked(accepts: Callable[[FloatArray], ArrayLike], values: FloatArray) -> BoolArray:

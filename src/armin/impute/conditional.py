@@ -126,15 +126,30 @@ class Matching:
 
     def draw(self, design: FloatArray, rng: np.random.Generator) -> FloatArray:
         """A training code (n,) for each row of ``design``."""
-        n, last = design.shape[0], self.means.size - self.k
+        return np.asarray(self.values[self.near(*self.aim(design), rng)])
+
+    def aim(self, design: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The mean (n,) that donors should have, and the spread (n,) of the draw that moves it."""
         target = self.normal.intercept + design @ self.normal.coefficients
-        target += np.sqrt(np.maximum(self.normal.doubt(design) - self.usual, 0.0)) * rng.standard_normal(n)
+        return target, np.sqrt(np.maximum(self.normal.doubt(design) - self.usual, 0.0))
+
+    def near(self, target: FloatArray, spread: FloatArray, rng: np.random.Generator) -> IntArray:
+        """For each target, moved by a normal draw with this spread, a training row near it: its place in ``values``."""
+        n = target.size
+        target = target + spread * rng.standard_normal(n)
         # as many donors below as above, counted from the middle of those that share the mean
-        at = np.searchsorted(self.means, target, "left") + np.searchsorted(self.means, target, "right")
-        low = np.clip((at - self.k + 1) >> 1, 0, last)
+        at = self.means.searchsorted(target)
+        shared = self.means.take(at, mode="clip") == target
+        low = 2 * at
+        if shared.any():
+            low += np.where(shared, self.size.take(at, mode="clip"), 0)
+        low -= self.k - 1
+        low >>= 1
+        np.maximum(low, 0, out=low)
+        np.minimum(low, self.means.size - self.k, out=low)
         u = rng.random((2, n))
-        donor = low + (u[0] * self.k).astype(np.intp)
-        return np.asarray(self.values[self.first[donor] + (u[1] * self.size[donor]).astype(np.intp)])
+        low += (u[0] * self.k).astype(np.intp)
+        return np.asarray(self.first[low] + (u[1] * self.size[low]).astype(np.intp))
 
 
 @dataclass(frozen=True, eq=False)

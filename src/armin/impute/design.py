@@ -98,7 +98,16 @@ class Design:
     def feature(self, d: int, codes: FloatArray) -> FloatArray:
         """The columns (n, E) of feature ``d``."""
         at = self.columns[d]
-        return self.standardise(d, _raw(codes, at.stop - at.start if self.indicators[d] else 1, self.knots[d]))
+        if self.indicators[d]:
+            return self.standardise(d, _raw(codes, at.stop - at.start, self.knots[d]))
+        bend = self.bend[at]
+        itself = bend == -np.inf
+        # what bends is cut off at 0, the value itself is not
+        raw = codes[:, None] - np.where(itself, 0.0, bend)
+        np.maximum(raw, np.where(itself, bend, 0.0), out=raw)
+        raw -= self.centre[at]
+        raw /= self.scale[at]
+        return raw
 
     def standardise(self, d: int, raw: FloatArray) -> FloatArray:
         """Raw columns (n, E) of feature ``d``, a number or shares of categories, centred and scaled."""

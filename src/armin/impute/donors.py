@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 
 from armin.arrays import FloatArray, IntArray
-from armin.impute.base import BaseSampler, check_count
+from armin.impute.base import BaseSampler, Drawing, check_count
 from armin.impute.legal import uniform
 from armin.impute.neighbours import Neighbours, nearest
 from armin.schema import Schema
@@ -55,22 +58,21 @@ class NearestDonors(
         """All rows."""
         return [self._keeps(f"all {self.neighbours_.counted}, as they are.")]
 
-    def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
-        return self.draw(row, blanks, n, rng)
+    def _ready(self, row: FloatArray, blanks: IntArray) -> Drawing:
+        return self.ready(row, blanks)
 
-    def draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
-        """Codes (n, len(blanks)) for the blanks of a row that is known to be legal."""
-        out = np.empty((n, blanks.size))
-        distances = self.neighbours_.squared_distances(row)
+    def ready(self, row: FloatArray, blanks: IntArray) -> Drawing:
+        """Draws codes (n, len(blanks)) for the blanks of a row that is known to be legal."""
+        distances, parts = self.neighbours_.squared_distances(row), []
         for block in self._blocks(blanks):
-            at = np.searchsorted(blanks, block)
-            rows = self.neighbours_.knowing(block)
+            at, rows = np.searchsorted(blanks, block), self.neighbours_.knowing(block)
             if rows.size == 0:
-                out[:, at] = uniform(self.schema_[int(block[0])], n, rng)[:, None]
+                parts.append(_Part(at, partial(uniform, self.schema_[int(block[0])])))
                 continue
             donors = nearest(distances, rows, self.k)
-            out[:, at] = self.neighbours_.codes[np.ix_(_pick(distances[donors], donors, n, rng), block)]
-        return out
+            codes = self.neighbours_.codes[np.ix_(donors, block)]
+            parts.append(_Part(at, _Picked(codes, _reached(distances[donors]))))
+        return _InParts(blanks.size, tuple(parts))
 
     def _blocks(self, blanks: IntArray) -> list[IntArray]:
         """The blanks in blocks that are drawn together; each blank joins the first block that stays well known."""
@@ -92,8 +94,43 @@ class NearestDonors(
         return rarest > 0 and self.neighbours_.knowing(block).size >= min(self.k, -(-rarest // 2))
 
 
-def _pick(squared: FloatArray, donors: IntArray, n: int, rng: np.random.Generator) -> IntArray:
-    """``n`` of ``donors``, drawn with replacement, the nearer the likelier."""
+@dataclass(frozen=True, eq=False)
+class _Picked:
+    """Rows of ``codes`` (donors, blanks), drawn with replacement; ``reached`` adds up their chances."""
+
+    codes: FloatArray
+    reached: FloatArray
+
+    def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
+        return self.codes[self.reached.searchsorted(rng.random(n), side="right")]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Where some of the blanks stand, and what draws them."""
+
+    at: IntArray
+    drawing: Drawing
+
+
+@dataclass(frozen=True, eq=False)
+class _InParts:
+    """Blanks in blocks, one after the other."""
+
+    width: int
+    parts: tuple[_Part, ...]
+
+    def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
+        out = np.empty((n, self.width))
+        for part in self.parts:
+            drawn = part.drawing(n, rng)
+            out[:, part.at] = drawn if drawn.ndim == 2 else drawn[:, None]
+        return out
+
+
+def _reached(squared: FloatArray) -> FloatArray:
+    """The chances of donors at these squared distances, the nearer the likelier, added up."""
     width = max(float(np.median(squared)), 1e-12)
     chances = np.exp(-(squared - squared.min()) / (2.0 * width))
-    return donors[rng.choice(donors.size, n, p=chances / chances.sum())]
+    reached = np.cumsum(chances / chances.sum())
+    return np.asarray(reached / reached[-1])

@@ -102,7 +102,7 @@ class ForestDonors(
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         values = np.repeat(row[None, :], n, axis=0)
-        values[:, blanks] = 0.0 if blanks.size == 1 else self.start_.draw(row, blanks, n, rng)
+        values[:, blanks] = 0.0 if blanks.size == 1 else self.start_.ready(row, blanks)(n, rng)
         for _ in range(self.sweeps if blanks.size > 1 else 1):
             for d in blanks:
                 values[:, d] = self._conditional(self.forests_[d], int(d), values, rng)

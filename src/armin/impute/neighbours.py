@@ -60,6 +60,11 @@ class Neighbours:
 
     def squared_distances(self, row: FloatArray) -> FloatArray:
         """The squared distance (n,) of each training row from ``row`` (D,), over what is observed in ``row``."""
+        known = np.flatnonzero(~np.isnan(row))
+        if known.size and not self.category[known].any() and self.present[:, known].all():
+            apart = self.points[known] - (row[known] / self.unit[known])[:, None]
+            apart *= apart
+            return np.asarray(apart.sum(axis=0))
         total = np.zeros(self.codes.shape[0])
         for d in np.flatnonzero(~np.isnan(row)):
             total += self._terms(int(d), float(row[d]))

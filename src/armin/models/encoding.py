@@ -7,7 +7,7 @@ as it is, and the final model, which is read into plain arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -24,6 +24,18 @@ from armin.models.tracing import UntraceableError, trace
 from armin.schema import Schema
 
 __all__ = ["Judge", "Oracle", "ReadClassifier", "read_classifier"]
+
+
+class Encode(Protocol):
+    """Codes to model inputs."""
+
+    def __call__(self, codes: FloatArray) -> FloatArray:
+        """Model inputs (n, P) for codes (n, D)."""
+        ...
+
+    def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
+        """The same, and for values of single features, by their positions, the inputs (..., E) that each determines."""
+        ...
 
 
 class Judge(Protocol):
@@ -62,6 +74,7 @@ class Oracle:
                 f"The classifier and the schema must have the same columns. {wrong!r} is only in "
                 f"the {'classifier' if wrong in self.names else 'schema'}."
             )
+        self._plain = _plain_table(self)
 
     def stricter(self, margin: float) -> Oracle:
         """The same estimator, asked for ``margin`` more probability than its decision needs."""
@@ -86,6 +99,9 @@ class Oracle:
 
     def table(self, codes: FloatArray) -> Any:
         """Codes (n, D) in the form the estimator was trained on: a frame, or an array without names."""
+        plain_table = None if self._plain is None else self._plain(codes)
+        if plain_table is not None:
+            return plain_table
         frame = self.schema.decode(codes, like=self.like)
         if self.names is not None:
             return frame[self.names]
@@ -104,6 +120,59 @@ class Oracle:
 
 
 @dataclass(frozen=True, eq=False)
+class _PlainTable:
+    """The form of a table of numbers, all of one type.
+
+    Attributes
+    ----------
+    dtype : the type
+    order : the positions of the schema's columns in the table
+    columns : their names; None for an array without names
+    """
+
+    dtype: np.dtype[Any]
+    order: IntArray
+    columns: pd.Index[Any] | None
+
+    def __call__(self, codes: FloatArray) -> Any | None:
+        """Codes (n, D) as this table, column by column in memory as pandas has it; None where it cannot hold them."""
+        blank: BoolArray = np.isnan(codes)
+        blanks = bool(blank.any())
+        if self.dtype.kind != "f":
+            limits = np.iinfo(self.dtype)
+            whole = (codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)
+            if not (whole | blank).all():
+                return None
+            if blanks and self.columns is not None:
+                # a column of whole numbers that has a blank turns into one of floats
+                turned: BoolArray = np.any(blank, axis=0)
+                columns = (codes[:, p] if turned[p] else codes[:, p].astype(self.dtype) for p in self.order)
+                return pd.DataFrame(dict(zip(self.columns, columns, strict=True)), copy=False)
+        if blanks and self.columns is None:
+            return None
+        values = codes[:, self.order].astype(self.dtype, order="F")
+        return values if self.columns is None else pd.DataFrame(values, columns=self.columns, copy=False)
+
+
+def _plain_table(oracle: Oracle) -> _PlainTable | None:
+    """How codes become the table that an estimator takes, all at once; None where each column is another matter."""
+    schema, like, names = oracle.schema, oracle.like, oracle.names
+    if not all(feature.is_number for feature in schema) or (like is None and names is not None):
+        return None
+    double, as_it_is = np.dtype(np.float64), np.arange(len(schema), dtype=np.intp)
+    if like is None:
+        return _PlainTable(double, as_it_is, None)
+    types = set(like.dtypes.to_dict().values())
+    dtype = types.pop()
+    if types or not isinstance(dtype, np.dtype) or dtype.kind not in "iuf":
+        return None
+    if names is None and hasattr(oracle.estimator, "n_features_in_"):
+        return _PlainTable(double, as_it_is, None) if dtype.kind != "f" or dtype == double else None
+    order = schema.names if names is None else names
+    return _PlainTable(dtype, np.array([schema.position(name) for name in order], dtype=np.intp), pd.Index(order))
+
+
+@dataclass(frozen=True, eq=False)
 class ReadClassifier:
     """A classifier that was read exactly.
 
@@ -115,7 +184,7 @@ class ReadClassifier:
     """
 
     model: Model
-    encode: Callable[[FloatArray], FloatArray]
+    encode: Encode
     owners: IntArray
 
 
@@ -124,7 +193,7 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     schema = oracle.schema
     if blackbox:
         box = BlackBox(oracle.accepts, len(schema))
-        return ReadClassifier(box, _as_they_are, np.arange(len(schema), dtype=np.intp))
+        return ReadClassifier(box, _AsTheyAre(), np.arange(len(schema), dtype=np.intp))
     wrapped, final = unwrap(oracle.estimator)
     steps = [step for outer in wrapped for step in _laid_open(outer)]
     model: Model = read_model(final, oracle.target.labels, threshold=oracle.threshold)
@@ -166,10 +235,6 @@ def _laid_open(step: Any) -> list[Any]:
     return [] if step is None or isinstance(step, str) or hasattr(step, "fit_resample") else [step]
 
 
-def _as_they_are(codes: FloatArray) -> FloatArray:
-    return codes
-
-
 @dataclass(frozen=True, eq=False)
 class _Steps:
     """Codes to model inputs through the user's own fitted transformers; a class, so that it can be pickled."""
@@ -185,6 +250,18 @@ class _Steps:
         return self.prepare(rows)
 
 
+class _AsTheyAre:
+    """Codes are the model's inputs."""
+
+    def __call__(self, codes: FloatArray) -> FloatArray:
+        """The same codes (n, D)."""
+        return codes
+
+    def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
+        """The same codes, and the same values, each as the one input that its feature owns."""
+        return codes, {p: alone[..., None].copy() for p, alone in values.items()}
+
+
 class _Encoder:
     """Codes to model inputs, remembering what each value of each feature becomes.
 
@@ -194,55 +271,98 @@ class _Encoder:
 
     most = 4096
     """Values to remember for one feature."""
+    few = 64
+    """What the completions of a row have in common is remembered for so many rows."""
 
     def __init__(self, encode: Callable[[FloatArray], FloatArray], owners: IntArray) -> None:
         self.encode, self.owners = encode, owners
+        self.rows: dict[bytes, FloatArray] = {}
         self.columns = {int(p): np.flatnonzero(owners == p) for p in np.unique(owners) if p >= 0}
         self.known: dict[int, tuple[FloatArray, FloatArray]] = {}
         self.constant: FloatArray | None = None
 
     def __call__(self, codes: FloatArray) -> FloatArray:
         """Model inputs (n, P) for codes (n, D)."""
-        if codes.shape[0] == 0:
-            return np.zeros((0, self.owners.size))
-        seen = {p: np.unique(codes[:, p], return_inverse=True) for p in self.columns}
-        tables = self._tables(codes[0], {p: values for p, (values, _) in seen.items()})
-        assert self.constant is not None  # noqa: S101  set with the first table
-        inputs = np.repeat(self.constant[None, :], codes.shape[0], axis=0)
-        for p, (values, where) in seen.items():
-            known, coded = tables[p]
-            inputs[:, self.columns[p]] = coded[np.searchsorted(known, values)][where]
-        return inputs
+        return self.together(codes, {})[0]
 
-    def _tables(self, row: FloatArray, wanted: dict[int, FloatArray]) -> dict[int, tuple[FloatArray, FloatArray]]:
-        """For each feature, values in order and their inputs, the wanted ones among them."""
-        tables, lacking = {}, {}
+    def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
+        """The same, and for values of single features the inputs (..., E) that they own; what is new is asked once."""
+        n = codes.shape[0]
+        if n == 0:
+            return np.zeros((0, self.owners.size)), {}
+        # completions of one row share most of their values
+        fixed = (codes == codes[0]).all(axis=0) if n > 1 else np.ones(codes.shape[1], dtype=bool)
+        key = fixed.tobytes() + codes[0, fixed].tobytes()
+        first = self.rows.get(key)
+        wanted = {p: codes[:, p] for p in self.columns if not fixed[p]}
+        if first is None:
+            wanted |= {p: codes[:1, p] for p in self.columns if fixed[p]}
+        own = {p: column.size for p, column in wanted.items()}
+        for p in values.keys() & self.columns.keys():
+            wanted[p] = np.concatenate([wanted[p], values[p].ravel()]) if p in wanted else values[p].ravel()
+        found = self._found(codes[0], wanted)
+        if first is None:
+            assert self.constant is not None  # noqa: S101  set with the first value
+            first = self.constant.copy()
+            for p, (coded, where) in found.items():
+                if fixed[p]:
+                    first[self.columns[p]] = coded[where[0]]
+            if len(self.rows) >= self.few:
+                self.rows = {}
+            self.rows[key] = first
+        inputs, tables = np.repeat(first[None, :], n, axis=0), {}
+        for p, (coded, where) in found.items():
+            if not fixed[p]:
+                inputs[:, self.columns[p]] = coded[where[:n]]
+            if p in values:
+                tables[p] = coded[where[own.get(p, 0) :]].reshape(*values[p].shape, -1)
+        for p in values.keys() - tables.keys():  # the model does not look at this feature
+            tables[p] = np.zeros((*values[p].shape, 0))
+        return inputs, tables
+
+    def _found(self, row: FloatArray, wanted: Mapping[int, FloatArray]) -> dict[int, tuple[FloatArray, IntArray]]:
+        """For each feature, the inputs of known values, and where among them the wanted ones (n,) are."""
+        found, lacking = {}, {}
         for p, values in wanted.items():
             known, coded = self.known.get(p, (np.zeros(0), np.zeros((0, self.columns[p].size))))
-            tables[p] = (known, coded)
-            at = np.minimum(np.searchsorted(known, values), max(0, known.size - 1))
-            there = (known[at] == values) | (np.isnan(known[at]) & np.isnan(values)) if known.size else False
-            new = values[~np.broadcast_to(there, values.shape)]
-            if new.size:
-                lacking[p] = new
+            where = known.searchsorted(values)
+            there = _same(known, where, values)
+            found[p] = (coded, where)
+            if not there.all():
+                lacking[p] = np.unique(values[~there])
         if lacking or self.constant is None:
-            rows = np.repeat(row[None, :], 1 + sum(new.size for new in lacking.values()), axis=0)
-            start = 1
-            for p, new in lacking.items():
-                rows[start : start + new.size, p] = new
-                start += new.size
-            inputs = self.encode(rows)
-            self.constant, start = inputs[0], 1
-            for p, new in lacking.items():
-                known, coded = tables[p]
-                values = np.concatenate([known, new])
-                order = np.argsort(values, kind="stable")
-                more = inputs[start : start + new.size][:, self.columns[p]]
-                tables[p] = (values[order], np.concatenate([coded, more])[order])
-                start += new.size
-                if values.size <= self.most:
-                    self.known[p] = tables[p]
+            tables = self._asked(row, lacking)
+            for p, (known, coded) in tables.items():
+                found[p] = (coded, known.searchsorted(wanted[p]))
+        return found
+
+    def _asked(self, row: FloatArray, lacking: Mapping[int, FloatArray]) -> dict[int, tuple[FloatArray, FloatArray]]:
+        """Push new values through the transformers; for each feature, all its values in order and their inputs."""
+        rows = np.repeat(row[None, :], 1 + sum(new.size for new in lacking.values()), axis=0)
+        start, tables = 1, {}
+        for p, new in lacking.items():
+            rows[start : start + new.size, p] = new
+            start += new.size
+        inputs = self.encode(rows)
+        self.constant, start = inputs[0], 1
+        for p, new in lacking.items():
+            known, coded = self.known.get(p, (np.zeros(0), np.zeros((0, self.columns[p].size))))
+            values = np.concatenate([known, new])
+            order = np.argsort(values, kind="stable")
+            more = inputs[start : start + new.size][:, self.columns[p]]
+            tables[p] = (values[order], np.concatenate([coded, more])[order])
+            start += new.size
+            if values.size <= self.most:
+                self.known[p] = tables[p]
         return tables
+
+
+def _same(known: FloatArray, where: IntArray, values: FloatArray) -> BoolArray:
+    """Which values stand at their places among the known ones; NaN is the same as NaN."""
+    if not known.size:
+        return np.zeros(values.shape, dtype=bool)
+    there = known[np.minimum(where, known.size - 1)]
+    return np.asarray((there == values) | (np.isnan(there) & np.isnan(values)))
 
 
 def _fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:

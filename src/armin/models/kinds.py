@@ -13,6 +13,7 @@ array([ True, False])
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +36,10 @@ __all__ = [
     "ReluNetwork",
     "TreeEnsemble",
 ]
+
+
+MANY_WALKS = 20_000
+"""Rows times trees from which on it is worth loading compiled code; once it is there it is always used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,18 +332,32 @@ class TreeEnsemble:
         return np.concatenate(parts) if parts else np.zeros((0, self.base.size))
 
     def _sum(self, inputs: FloatArray) -> FloatArray:
-        leaves = self.leaves(inputs)
-        values = self.value.astype(self.precision)
-        base = self.base.astype(self.precision)
+        values, base = self.value.astype(self.precision, copy=False), self.base.astype(self.precision, copy=False)
         start = np.zeros_like(base) if self.base_last else base
         total = np.repeat(start[None, :], inputs.shape[0], axis=0)
-        for tree in range(self.n_trees):
-            total = total + values[leaves[:, tree]]
+        if inputs.shape[0] * self.n_trees >= MANY_WALKS or "armin.models.walk" in sys.modules:
+            self._walk(inputs, values, total)
+        else:
+            leaves = self.leaves(inputs)
+            for tree in range(self.n_trees):
+                total = total + values[leaves[:, tree]]
         if self.base_last:
             total = total + base
         if self.divisor != 1.0:
             total = total / np.dtype(self.precision).type(self.divisor)
         return total.astype(np.float64)
+
+    def _walk(self, inputs: FloatArray, values: NDArray[np.floating], total: NDArray[np.floating]) -> None:
+        """The same sums, compiled."""
+        from armin.models.walk import walk
+
+        sets, lefts = self.category_set, self.category_left
+        if sets is None or lefts is None:
+            sets, lefts = np.zeros(0, dtype=np.intp), np.zeros((0, 0), dtype=bool)
+        walk(
+            np.ascontiguousarray(inputs), self.roots, self.feature, self.threshold, self.left, self.right,
+            self.nan_left, sets, lefts, self.strict, self.input_precision == "float32", values, total,
+        )  # fmt: skip
 
     def accepts(self, inputs: FloatArray) -> BoolArray:
         """Which rows of ``inputs`` (n, P) get the desired decision."""

@@ -21,7 +21,7 @@ A problem can be made by hand, without a schema or a data frame:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from enum import Enum
 from typing import Literal
 
@@ -32,7 +32,17 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
 from armin.models.kinds import Model
 
-__all__ = ["Choice", "Options", "PairRule", "PathPoint", "Problem", "Solution", "Status", "required_weight"]
+__all__ = [
+    "Choice",
+    "Options",
+    "PairRule",
+    "PathPoint",
+    "Problem",
+    "Solution",
+    "Status",
+    "check_prices",
+    "required_weight",
+]
 
 Choice = tuple[int, ...]
 """One option index for each of the problem's features, 0 = keep."""
@@ -115,6 +125,7 @@ class Problem:
     forbidden : choices that are ruled out one by one
     forbidden_sets : sets of features (their positions in ``options``): a choice that changes exactly these is ruled out
     forbidden_cores : sets of features: a choice that changes all of these, and perhaps more, is ruled out
+    checks : whether options and rules are checked, as they need not be where they come from another problem
     """
 
     candidates: FloatArray
@@ -128,12 +139,15 @@ class Problem:
     forbidden: frozenset[Choice] = frozenset()
     forbidden_sets: frozenset[frozenset[int]] = frozenset()
     forbidden_cores: frozenset[frozenset[int]] = frozenset()
+    checks: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, checks: bool) -> None:
         n = self.candidates.shape[0]
         if self.weights.size == 0:
             object.__setattr__(self, "weights", np.ones(n))
         _check(self)
+        if checks:
+            _check_parts(self)
 
     @classmethod
     def from_tables(
@@ -264,21 +278,21 @@ class Problem:
 
     def demanding(self, required: float) -> Problem:
         """The same problem with another required weight."""
-        return replace(self, required=required)
+        return replace(self, required=required, checks=False)
 
     def excluding(self, choice: Choice) -> Problem:
         """The same problem without ``choice``."""
-        return replace(self, forbidden=self.forbidden | {choice})
+        return replace(self, forbidden=self.forbidden | {choice}, checks=False)
 
     def without_set(self, choice: Choice) -> Problem:
         """The same problem without any choice that changes exactly the features that ``choice`` changes."""
         changed = frozenset(d for d, j in enumerate(choice) if j)
-        return replace(self, forbidden_sets=self.forbidden_sets | {changed})
+        return replace(self, forbidden_sets=self.forbidden_sets | {changed}, checks=False)
 
     def without_core(self, choice: Choice) -> Problem:
         """The same problem without any choice that changes all features that ``choice`` changes, and perhaps more."""
         changed = frozenset(d for d, j in enumerate(choice) if j)
-        return replace(self, forbidden_cores=self.forbidden_cores | {changed})
+        return replace(self, forbidden_cores=self.forbidden_cores | {changed}, checks=False)
 
     def among(self, which: NDArray[np.intp] | Sequence[int], required: float) -> Problem:
         """The problem on some of the candidates; the costs stay those of all of them."""
@@ -290,6 +304,7 @@ class Problem:
             weights=self.weights[rows],
             options=options,
             required=required,
+            checks=False,
         )
 
 
@@ -385,9 +400,12 @@ def _check(problem: Problem) -> None:
             f"The 'required' weight of a Problem must be in (0, {total:g}], the total weight of its candidates. "
             f"Got {problem.required:g} instead."
         )
+
+
+def _check_parts(problem: Problem) -> None:
     seen: set[int] = set()
     for option in problem.options:
-        _check_options(option, n, problem.candidates, seen)
+        _check_options(option, problem.n_candidates, problem.candidates, seen)
     for rule in problem.rules:
         shape = (problem.options[rule.first].size, problem.options[rule.second].size)
         if rule.allowed.shape != shape or not rule.allowed[0, 0]:
@@ -397,6 +415,17 @@ def _check(problem: Problem) -> None:
             )
 
 
+def check_prices(option: Options) -> None:
+    """Refuse costs that are not finite, negative, or above 0 for changing nothing."""
+    costs = option.costs
+    # a comparison with NaN is False
+    if costs.size == 0 or costs[0] != 0 or not (costs.min() >= 0 and costs.max() < np.inf):
+        raise ParameterError(
+            f"The costs of {option.name!r} must be finite, not negative, and 0 for option 0 (keep). "
+            f"Got {costs[:5].tolist()} ..."
+        )
+
+
 def _check_options(option: Options, n: int, candidates: FloatArray, seen: set[int]) -> None:
     shape = option.outcomes.shape
     if len(shape) != 3 or shape[0] not in (1, n) or shape[1:] != (option.size, option.columns.size):
@@ -404,11 +433,7 @@ def _check_options(option: Options, n: int, candidates: FloatArray, seen: set[in
             f"The outcomes of {option.name!r} must have shape (1 or {n}, {option.size}, {option.columns.size}). "
             f"Got {shape}."
         )
-    if option.size == 0 or option.costs[0] != 0 or not np.all(np.isfinite(option.costs)) or np.any(option.costs < 0):
-        raise ParameterError(
-            f"The costs of {option.name!r} must be finite, not negative, and 0 for option 0 (keep). "
-            f"Got {option.costs[:5].tolist()} ..."
-        )
+    check_prices(option)
     if not np.array_equal(
         np.broadcast_to(option.outcomes[:, 0, :], (n, option.columns.size)),
         candidates[:, option.columns],

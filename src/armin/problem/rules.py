@@ -23,6 +23,8 @@ def apply_rules(grid: ActionGrid, candidates: FloatArray) -> tuple[ActionGrid, t
     """
     schema = grid.schema
     rules = [part for rule in schema.rules for part in rule.pairs()]
+    if not rules:
+        return grid, ()
     movable = {move.position for move in grid.moves}
     moves = []
     for move in grid.moves:

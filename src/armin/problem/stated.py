@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from armin.actions import ActionGrid
-from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
-from armin.problem.data import Choice, Options, Problem
+from armin.problem.data import Choice, Problem
+from armin.problem.remembered import Remembered, price
 from armin.problem.rules import apply_rules
 
 __all__ = ["Stated", "state_problem"]
@@ -95,6 +96,7 @@ def state_problem(
     *,
     asks_row: bool = False,
     asks_completions: bool = True,
+    remembered: Remembered | None = None,
 ) -> Stated:
     """State the problem of one row.
 
@@ -110,24 +112,31 @@ def state_problem(
     asks_row : whether the row with its blanks must be accepted: it is one candidate more, as heavy as all completions
         together, and its weight is added to what is required, so that nothing suffices without it
     asks_completions : whether completions count; if not, the row with its blanks is the only candidate
+    remembered : what was worked out before for the same schema, model and cost
     """
     grid, rules = apply_rules(grid, candidates)
     judged = np.concatenate([candidates, row[None, :]]) if asks_row else candidates
     if not asks_completions:
         judged = row[None, :].copy()
-    values = [_judged(grid, i, judged.shape[0], asks_row, asks_completions) for i in range(len(grid.moves))]
-    inputs, tables = _encode(grid, judged, values, read)
+    known = remembered if remembered is not None else Remembered(grid.schema, read, cost)
+    priced = known.found(grid.moves)
+    values = {
+        move.position: _judged(grid, i, judged.shape[0], asks_row, asks_completions)
+        for i, move in enumerate(grid.moves)
+        if move.position not in priced
+    }
+    inputs, outcomes = read.encode.together(judged, values)
     share = weights / weights.sum()
-    options, prices = [], []
-    for move, (columns, outcomes) in zip(grid.moves, tables, strict=True):
-        before = move.values[:, 0]
-        price = np.asarray(cost.table(move.position, before, move.values), dtype=np.float64)
-        prices.append(price)
-        mean = price[0] if price.shape[0] == 1 else share @ price
-        mean[0] = 0.0
-        # option 0 is what the candidates are, to the last bit
-        outcomes[:, 0, :] = inputs[:, columns] if outcomes.shape[0] > 1 else inputs[:1, columns]
-        options.append(Options(grid.schema.features[move.position].name, columns, outcomes, mean))
+    for move in grid.moves:
+        if move.position not in priced:
+            one = price(grid.schema, read, cost, move, outcomes[move.position], share)
+            # option 0 is what the candidates are, to the last bit
+            table, own = one.options.outcomes, inputs[:, one.options.columns]
+            table[:, 0, :] = own if table.shape[0] > 1 else own[:1]
+            priced[move.position] = one
+            if move.mode == "observed":
+                known.keep(one)
+    parts = [priced[move.position] for move in grid.moves]
     if asks_row:
         total = float(weights.sum())
         weights_all = np.append(weights, total) if asks_completions else np.ones(1)
@@ -136,15 +145,17 @@ def state_problem(
         weights_all = weights
     problem = Problem(
         candidates=inputs,
-        options=tuple(options),
+        options=tuple(part.options for part in parts),
         model=read.model,
         required=required,
         weights=weights_all,
         max_changes=max_changes,
         aggregate=cost.aggregate,
         rules=rules,
+        checks=False,
     )
-    return Stated(row, candidates, weights, grid, tuple(prices), problem, cost, asks_row, asks_completions)
+    prices = tuple(part.prices for part in parts)
+    return Stated(row, candidates, weights, grid, prices, problem, cost, asks_row, asks_completions)
 
 
 def _judged(grid: ActionGrid, i: int, n: int, asks_row: bool, asks_completions: bool) -> FloatArray:
@@ -156,29 +167,3 @@ def _judged(grid: ActionGrid, i: int, n: int, asks_row: bool, asks_completions: 
     if not asks_completions:
         return submitted
     return np.concatenate([np.broadcast_to(move.values, (n - 1, move.size)), submitted])
-
-
-def _encode(
-    grid: ActionGrid, judged: FloatArray, values: list[FloatArray], read: ReadClassifier
-) -> tuple[FloatArray, list[tuple[IntArray, FloatArray]]]:
-    """The model inputs of the candidates and of every option, from one call to the user's transformers.
-
-    The transformers work column by column, so the inputs that a feature determines depend on its own value
-    only: it is enough to encode each distinct value once, in the company of any candidate.
-    """
-    rows, places = [judged], []
-    for move, after in zip(grid.moves, values, strict=True):
-        distinct, where = np.unique(after, return_inverse=True)
-        block = np.repeat(judged[:1], distinct.size, axis=0)
-        block[:, move.position] = distinct
-        rows.append(block)
-        places.append((move, where.reshape(after.shape)))
-    encoded = read.encode(np.concatenate(rows))
-    tables = []
-    start = judged.shape[0]
-    for block, (move, where) in zip(rows[1:], places, strict=True):
-        columns = np.flatnonzero(read.owners == move.position)
-        inputs = encoded[start : start + block.shape[0]][:, columns]
-        start += block.shape[0]
-        tables.append((columns, inputs[where]))
-    return encoded[: judged.shape[0]], tables

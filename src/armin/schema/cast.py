@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from armin.schema.feature import Feature
 
-__all__ = ["decode_column"]
+__all__ = ["decode_column", "holds"]
 
 
 def decode_column(feature: Feature, codes: NDArray[np.float64], dtype: Any = None) -> pd.Series[Any]:
@@ -27,7 +27,7 @@ def decode_column(feature: Feature, codes: NDArray[np.float64], dtype: Any = Non
     >>> decode_column(rate, np.array([1.0, 0.5]), np.dtype("int64")).tolist()
     [1.0, 0.5]
     """
-    if feature.is_number and isinstance(dtype, np.dtype) and _holds(codes, dtype):
+    if feature.is_number and isinstance(dtype, np.dtype) and holds(codes, dtype):
         return pd.Series(codes.astype(dtype), copy=False)
     if not feature.is_number:
         if not isinstance(dtype, pd.CategoricalDtype) or set(feature.categories) <= set(dtype.categories):
@@ -60,7 +60,7 @@ def _lookup(feature: Feature, kinds: tuple[type, ...], dtype: Any, with_blank: b
     return column
 
 
-def _holds(codes: NDArray[np.float64], dtype: np.dtype[Any]) -> bool:
+def holds(codes: NDArray[np.float64], dtype: np.dtype[Any]) -> bool:
     """Whether a plain numeric type holds the codes as they are; the common case, settled without pandas."""
     if dtype.kind == "f":
         return True

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.errors import DataError, SchemaError
-from armin.schema.cast import decode_column
+from armin.schema.cast import decode_column, holds
 from armin.schema.feature import Blank, Feature, Kind
 from armin.schema.overrides import Overrides
 from armin.schema.rules import Rule
@@ -241,11 +241,37 @@ class Schema:
         DataError
             With the column, the rule and the value.
         """
+        if isinstance(rows, pd.Series) and rows.index.is_unique:
+            rows = rows.to_dict()
+        one = None if clip else self._encode_one(rows)
+        if one is not None:
+            return one
         frame = self.frame(rows)
         matrix = np.empty((len(frame), len(self)))
         for i, feature in enumerate(self.features):
             matrix[:, i] = feature.codes(frame[feature.name], clip=clip)
         return matrix
+
+    def _encode_one(self, rows: object) -> NDArray[np.float64] | None:
+        """One row as codes (1, D), value by value and without a table in between.
+
+        None where there are many rows, or where something is wrong, which is then said with the table at hand.
+        """
+        if isinstance(rows, pd.DataFrame):
+            if len(rows) != 1:
+                return None
+            names, values = [str(name) for name in rows.columns], list(rows.to_numpy(dtype=object)[0])
+        elif isinstance(rows, Mapping):
+            names, values = [str(name) for name in rows], list(rows.values())
+        else:
+            return None
+        given = dict(zip(names, values, strict=True))
+        if len(given) != len(names) or len(given) != len(self.features):
+            return None
+        try:
+            return np.array([[feature.code(given[feature.name]) for feature in self.features]])
+        except (DataError, KeyError):
+            return None
 
     def decode(self, matrix: NDArray[np.float64], like: pd.DataFrame | None = None) -> pd.DataFrame:
         """Codes (n, D) as a DataFrame of values.
@@ -258,8 +284,12 @@ class Schema:
         columns: dict[str, Any] = {}
         dtypes = {} if like is None else like.dtypes.to_dict()
         for i, feature in enumerate(self.features):
-            columns[feature.name] = decode_column(feature, matrix[:, i], dtypes.get(feature.name))
-        return pd.DataFrame(columns, columns=self.names)
+            codes, dtype = matrix[:, i], dtypes.get(feature.name)
+            if feature.is_number and isinstance(dtype, np.dtype) and holds(codes, dtype):
+                columns[feature.name] = codes.astype(dtype)  # no series in between
+            else:
+                columns[feature.name] = decode_column(feature, codes, dtype)
+        return pd.DataFrame(columns)
 
     def plausible(self, codes: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which rows, as codes (n, D), do not contradict the rules between features as they stand."""

@@ -253,7 +253,7 @@ class TreesNearby:
             padded = np.zeros((cells.tests.size, 8 * width), np.uint8)
             padded[:, : packed.shape[1]] = packed
             bits[cells.tests] = padded.view(np.uint64)
-        coefficients, cuts, way = rows_of(model.decision)
+        coefficients, cuts, way, _ = rows_of(model.decision)
         places, cell, local_cell = list[tuple[int, int, float]](), list[IntArray](), list[IntArray]()
         for s, f in enumerate(reduced.commons):
             options = np.concatenate([[0], *f.sides])

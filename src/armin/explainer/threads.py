@@ -1,0 +1,76 @@
+"""One thread of linear algebra for one answer: its arrays are so small that threads would only wait for each other."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["in_one_thread", "one_thread"]
+
+Asked = ParamSpec("Asked")
+Found = TypeVar("Found")
+
+_LATE = ("sklearn", "xgboost", "lightgbm", "catboost", "torch", "scipy.linalg")
+"""What may bring a library of threads along after the first answer."""
+
+
+class _Limit:
+    """The limit on threads, which belongs to the whole process: the first who asks sets it, the last lifts it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.under_way = 0
+        self.seen: tuple[bool, ...] = ()
+        self.controller: ThreadpoolController | None = None
+        self.held: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            self.under_way += 1
+            if self.under_way == 1:
+                # looking for the libraries takes longer than most answers, so it is done once
+                seen = tuple(name in sys.modules for name in _LATE)
+                if self.controller is None or seen != self.seen:
+                    self.controller, self.seen = ThreadpoolController(), seen
+                self.held = self.controller.limit(limits=1)
+
+    def leave(self) -> None:
+        with self.lock:
+            self.under_way -= 1
+            if self.under_way == 0:
+                self.held.restore_original_limits()
+                self.held = None
+
+
+_limit = _Limit()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let BLAS and OpenMP work in one thread while this lasts, in whatever threads answers are made.
+
+    >>> with one_thread(), one_thread():
+    ...     pass
+    """
+    _limit.enter()
+    try:
+        yield
+    finally:
+        _limit.leave()
+
+
+def in_one_thread(work: Callable[Asked, Found]) -> Callable[Asked, Found]:
+    """A function that works under :func:`one_thread`."""
+
+    @wraps(work)
+    def limited(*args: Asked.args, **named: Asked.kwargs) -> Found:
+        with one_thread():
+            return work(*args, **named)
+
+    return limited

@@ -1,0 +1,94 @@
+"""What holds for everybody with the same value of a feature: its options, their prices and their model inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from armin.actions import Grid, Move
+from armin.arrays import FloatArray, IntArray
+from armin.costs import Cost
+from armin.models.encoding import ReadClassifier
+from armin.problem.data import Options, check_prices
+from armin.schema import Schema
+
+__all__ = ["Priced", "Remembered"]
+
+MOST = 4096
+"""Moves to remember; with a hundred options each takes about five kilobytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """One feature's options as a problem has them.
+
+    Attributes
+    ----------
+    move : the options in the person's terms
+    prices : the cost (1 or N, J) of each option for each completion
+    options : the same for the solvers
+    """
+
+    move: Move
+    prices: FloatArray
+    options: Options
+
+
+class Remembered:
+    """Options of observed features by the feature's place and value, for one schema, model and cost.
+
+    Nothing in it is ever changed, so that threads may share it; it is not kept where an explainer is stored or copied.
+    """
+
+    def __init__(self, schema: Schema, read: ReadClassifier, cost: Cost) -> None:
+        self.schema, self.read, self.cost = schema, read, cost
+        self._moves: dict[tuple[int, Grid], dict[tuple[int, float], Move | None]] = {}
+        self._priced: dict[int, Priced] = {}
+
+    def about(self, schema: Schema, read: ReadClassifier, cost: Cost) -> bool:
+        """Whether this is about the same schema, model and cost."""
+        return self.schema is schema and self.read is read and self.cost is cost
+
+    def moves(self, max_options: int, grid: Grid) -> MutableMapping[tuple[int, float], Move | None]:
+        """The moves that were made with these settings, for :func:`armin.actions.build_grid`."""
+        made = self._moves.setdefault((max_options, grid), {})
+        if len(made) > MOST:
+            made = self._moves[max_options, grid] = {}
+        return made
+
+    def found(self, moves: Iterable[Move]) -> dict[int, Priced]:
+        """What is known of moves, by their positions."""
+        known = {move.position: self._priced.get(id(move)) for move in moves}
+        return {position: priced for position, priced in known.items() if priced is not None}
+
+    def keep(self, priced: Priced) -> None:
+        """Remember the options of a move that is itself remembered; one that rules have thinned is not."""
+        move = priced.move
+        key = (move.position, float(move.values[0, 0]))
+        if any(made.get(key) is move for made in self._moves.values()):
+            if len(self._priced) > MOST:
+                self._priced = {}
+            self._priced[id(move)] = priced
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Remembered, (self.schema, self.read, self.cost)
+
+
+def price(
+    schema: Schema, read: ReadClassifier, cost: Cost, move: Move, inputs: FloatArray, share: FloatArray
+) -> Priced:
+    """One feature's options with their mean costs; ``inputs`` (1 or N, J, E), ``share`` the weights of completions."""
+    prices = np.asarray(cost.table(move.position, move.values[:, 0], move.values), dtype=np.float64)
+    mean: FloatArray = prices[0] if prices.shape[0] == 1 else share @ prices
+    mean[0] = 0.0
+    options = Options(schema.features[move.position].name, columns_of(read, move.position), inputs, mean)
+    check_prices(options)
+    return Priced(move, prices, options)
+
+
+def columns_of(read: ReadClassifier, position: int) -> IntArray:
+    """The model inputs that a feature determines."""
+    return np.flatnonzero(read.owners == position)
