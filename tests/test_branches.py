@@ -11,7 +11,7 @@ from armin.solve import solve, solve_best, solve_path
 from armin.solve.search.linear import engine
 from armin.solve.search.linear.branches import Branches
 from armin.solve.search.linear.contexts import contexts, fold
-from armin.solve.search.linear.data import Crowd
+from armin.solve.search.linear.data import Demand
 from differ import Discrepancy, small_steps, trials
 from hard import hard_problem
 from plain import Truth
@@ -81,7 +81,7 @@ def test_no_leaf_is_cheaper_than_the_bounds_above_it(seed: int) -> None:
     rows = fold(model)
     found = contexts(problem, model, rows, False)
     assert found is not None
-    tree = Branches(found, Crowd(rows.way.astype(np.int64), problem.weights, float(problem.weights.sum())))
+    tree = Branches(found, Demand(rows.way.astype(np.int64), problem.weights, float(problem.weights.sum())))
     for point in solve_path(problem, "enumerate"):
         if point.solution.cost is not None:
             assert tree.least(point.weight) <= point.solution.cost * (1 + 1e-12)

@@ -24,7 +24,7 @@ from armin.explainer.estimator import Explainer
 from armin.impute import NativeMissing
 from armin.impute.legal import uniform
 from armin.learned import slim
-from armin.letter.own import Words, check_words, read_words
+from armin.letter.own import OwnWords, check_words, read_words
 from armin.models.encoding import Oracle
 from armin.prefit import Prefit
 from armin.schema import Schema
@@ -53,7 +53,7 @@ class Bundle:
     explainer: Explainer
     manifest: dict[str, Any]
     people: tuple[dict[str, Any], ...] = ()
-    letter: Words = field(default_factory=dict)
+    letter: OwnWords = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -73,7 +73,7 @@ def save_bundle(
     *,
     title: str | None = None,
     people: Sequence[Mapping[str, Any]] | None = None,
-    letter: str | Path | Words | None = None,
+    letter: str | Path | OwnWords | None = None,
     created: datetime | None = None,
     trust: bool = False,
 ) -> Path:

@@ -10,9 +10,9 @@ from armin.errors import DataError, ParameterError
 from armin.words.check import faults
 from armin.words.files import parse_texts
 
-__all__ = ["Words", "check_words", "read_words"]
+__all__ = ["OwnWords", "check_words", "read_words"]
 
-Words = Mapping[str, Mapping[str, Any]]
+OwnWords = Mapping[str, Mapping[str, Any]]
 """Texts by language, each a table as in the TOML file."""
 
 

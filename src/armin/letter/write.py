@@ -12,7 +12,7 @@ import numpy as np
 
 from armin.errors import DataError, MissingDependencyError, ParameterError
 from armin.letter.content import MOST_ALTERNATIVES, Notice, sections
-from armin.letter.own import Words, check_words, read_words
+from armin.letter.own import OwnWords, check_words, read_words
 from armin.letter.reference import new_reference
 from armin.letter.render import policy_of, render
 from armin.recourse import Recourse
@@ -94,7 +94,7 @@ def write_letter(
     date: datetime.date | None = None,
     valid_days: int = 30,
     templates: str | Path | None = None,
-    words: Words | None = None,
+    words: OwnWords | None = None,
     locked: Collection[str] = (),
 ) -> Letter:
     """Write a one-page letter for one person.

@@ -14,9 +14,9 @@ from armin.arrays import FloatArray
 from armin.solve.search.compiled import inlined, inner
 from armin.solve.search.goals import Bans
 
-__all__ = ["Ints", "Words", "add_bit", "copy_into", "lowest_bit", "price_of", "sort_by"]
+__all__ = ["Bits", "Ints", "add_bit", "copy_into", "lowest_bit", "price_of", "sort_by"]
 
-Words = NDArray[np.uint64]
+Bits = NDArray[np.uint64]
 """Bits, 64 in a word."""
 
 Ints = NDArray[np.int64]
@@ -57,13 +57,13 @@ def copy_into(source: NDArray[Any], target: NDArray[Any]) -> None:  # pragma: no
 
 
 @inlined
-def add_bit(words: Words, at: int) -> None:  # pragma: no cover - compiled
+def add_bit(words: Bits, at: int) -> None:  # pragma: no cover - compiled
     """Set the bit ``at``."""
     words[at // 64] |= np.uint64(1) << np.uint64(at % 64)
 
 
 @inlined
-def price_of(bans: Bans, changed: Words, settled: bool) -> float:  # pragma: no cover - compiled
+def price_of(bans: Bans, changed: Bits, settled: bool) -> float:  # pragma: no cover - compiled
     """What a choice must cost less than because of the features that it changes.
 
     If they are ``settled``: min of price_s over the sets s that equal ``changed``, and the cores s inside it. If more

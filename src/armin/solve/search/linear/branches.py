@@ -28,7 +28,7 @@ import numpy as np
 from armin.arrays import FloatArray
 from armin.problem.data import WEIGHT_TOLERANCE
 from armin.solve.search.linear.contexts import Contexts, Pattern
-from armin.solve.search.linear.data import Crowd
+from armin.solve.search.linear.data import Demand
 from armin.solve.search.linear.searcher import Searcher
 
 __all__ = ["Branches"]
@@ -47,7 +47,7 @@ class Branches:
     kept : that of the leaf in which no feature has to change
     """
 
-    def __init__(self, contexts: Contexts, crowd: Crowd) -> None:
+    def __init__(self, contexts: Contexts, crowd: Demand) -> None:
         self.contexts, self.crowd, self.problem = contexts, crowd, contexts.problem
         self.features = contexts.uneven
         self.limit = contexts.problem.limit

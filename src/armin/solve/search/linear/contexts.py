@@ -19,7 +19,7 @@ from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import LinearModel
 from armin.problem import Problem
 from armin.solve.search.linear.data import Context
-from armin.solve.search.linear.options import Moves, efficient, spread
+from armin.solve.search.linear.options import Gains, efficient, spread
 from armin.solve.search.linear.searcher import count_choices
 from armin.solve.search.ways import rows_of
 
@@ -69,7 +69,7 @@ def fold(model: LinearModel) -> Folded:
     return Folded(chosen @ model.weights, offset, way, terms, terms * rows.blur)
 
 
-def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Moves | None:
+def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Gains | None:
     """The moves of all options; None where some input is not a number."""
     start = np.cumsum([0, *(o.size for o in problem.options)])
     low, high = np.zeros((start[-1], rows.offset.size)), np.zeros((start[-1], rows.offset.size))
@@ -87,7 +87,7 @@ def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Moves | No
     number = np.finfo(np.float64)
     doubt = 16 * (model.n_inputs + 4) * rows.terms * (float(number.eps) * size + float(number.tiny)) + 2 * rows.blur
     cost = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
-    return Moves(start, (low + high) / 2, (high - low).max(axis=1) <= doubt, cost, doubt)
+    return Gains(start, (low + high) / 2, (high - low).max(axis=1) <= doubt, cost, doubt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class Contexts:
     """
 
     problem: Problem
-    moves: Moves
+    moves: Gains
     patterns: list[list[Pattern]]
     score: FloatArray
 
@@ -201,7 +201,7 @@ def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) ->
     return Contexts(problem, moves, patterns, score)
 
 
-def _uneven(problem: Problem, d: int, rows: Folded, moves: Moves, special: bool, apart: bool) -> Iterator[Pattern]:
+def _uneven(problem: Problem, d: int, rows: Folded, moves: Gains, special: bool, apart: bool) -> Iterator[Pattern]:
     """The patterns of the options of a feature that do not move all candidates alike.
 
     Without ``apart``, an option that leaves each candidate as it is or moves it away is no better than "keep".

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray
-from armin.solve.search.words import Ints, Words
+from armin.solve.search.words import Bits, Ints
 
-__all__ = ["Context", "Crowd", "Work", "new_work"]
+__all__ = ["Context", "Demand", "Written", "new_work"]
 
 DEPTH, NODES, FOUND, FORCED, LIMIT, IS_MAX, PLAIN = range(7)
-"""Entries of ``Work.counter``: depth of the search (-1: done), nodes, changes of the best choice (-1: none), forced
+"""Entries of ``Written.counter``: depth of the search (-1: done), nodes, changes of the best choice (-1: none), forced
 blocks, changes allowed, whether costs combine by max, whether choices that are surely accepted need no other check."""
 
 CAP, LEAST, SURE, PRICE, BOUND, NEED = range(6)
-"""Entries of ``Work.number``: budget, gain that may do, gain that surely does, price of gain, bound on the cost,
+"""Entries of ``Written.number``: budget, gain that may do, gain that surely does, price of gain, bound on the cost,
 weight that must be accepted."""
 
 
@@ -39,7 +39,7 @@ class Context(NamedTuple):
     """What rounding may hide in a sum of scores and gains."""
 
 
-class Crowd(NamedTuple):
+class Demand(NamedTuple):
     """Who must be convinced, and how: all rows of some way must not be negative."""
 
     way: Ints  # (rows,) ascending
@@ -47,7 +47,7 @@ class Crowd(NamedTuple):
     total: float
 
 
-class Work(NamedTuple):
+class Written(NamedTuple):
     """What the search writes."""
 
     counter: Ints
@@ -66,11 +66,11 @@ class Work(NamedTuple):
     entry: Ints
     spent: FloatArray
     lifted: FloatArray  # (depth, rows)
-    changed: Words  # (depth, .) sets of features
+    changed: Bits  # (depth, .) sets of features
     best: NDArray[np.int64]  # (depth,) options of the best choice
 
 
-def new_work(context: Context, features: int, limit: int, is_max: bool) -> Work:
+def new_work(context: Context, features: int, limit: int, is_max: bool) -> Written:
     """Working space for a context of a problem with so many features and changes."""
     blocks, n_rows = context.features.size, context.gain.shape[1]
     depth, width = limit + 2, max(1, (features + 63) // 64)
@@ -79,7 +79,7 @@ def new_work(context: Context, features: int, limit: int, is_max: bool) -> Work:
     counter[FORCED], counter[LIMIT], counter[IS_MAX] = int(context.forced.sum()), limit, is_max
     number = np.zeros(6)
     number[CAP] = np.inf
-    return Work(
+    return Written(
         counter=counter,
         number=number,
         rank=np.zeros(blocks, dtype=np.int64),

@@ -11,7 +11,7 @@ from armin.problem import Problem
 from armin.solve.search.goals import FEW_CHOICES, Frontier, Goal, Several, consider
 from armin.solve.search.linear.branches import Branches
 from armin.solve.search.linear.contexts import Contexts, contexts, fold
-from armin.solve.search.linear.data import CAP, FOUND, NODES, Crowd
+from armin.solve.search.linear.data import CAP, FOUND, NODES, Demand
 from armin.solve.search.linear.nodes import dive, keep_choice
 from armin.solve.search.linear.searcher import Searcher
 
@@ -35,7 +35,7 @@ class LinearEngine:
     bound : no choice that the goal wants costs less
     """
 
-    def __init__(self, problem: Problem, found: Contexts, crowd: Crowd) -> None:
+    def __init__(self, problem: Problem, found: Contexts, crowd: Demand) -> None:
         self.problem, self.bound = problem, 0.0
         costs = np.concatenate([np.zeros(1), *(o.costs for o in problem.options)])
         self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
@@ -180,4 +180,4 @@ def start_linear(problem: Problem, model: LinearModel, apart: bool) -> LinearEng
     if found is None:
         return None
     weights = np.ascontiguousarray(problem.weights, dtype=np.float64)
-    return LinearEngine(problem, found, Crowd(rows.way.astype(np.int64), weights, float(weights.sum())))
+    return LinearEngine(problem, found, Demand(rows.way.astype(np.int64), weights, float(weights.sum())))

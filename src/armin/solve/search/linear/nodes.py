@@ -29,8 +29,8 @@ from armin.solve.search.linear.data import (
     PRICE,
     SURE,
     Context,
-    Crowd,
-    Work,
+    Demand,
+    Written,
 )
 from armin.solve.search.words import add_bit, price_of
 
@@ -39,7 +39,7 @@ __all__ = ["dive", "keep_choice"]
 
 @inlined
 def _can(
-    context: Context, crowd: Crowd, need: float, gain: FloatArray, more: FloatArray
+    context: Context, crowd: Demand, need: float, gain: FloatArray, more: FloatArray
 ) -> bool:  # pragma: no cover - compiled
     """Whether candidates of weight ``need`` can be accepted with these gains and at most ``more``.
 
@@ -68,7 +68,7 @@ def _can(
 
 
 @inlined
-def _hopeless(context: Context, crowd: Crowd, work: Work, scalar: bool) -> bool:  # pragma: no cover - compiled
+def _hopeless(context: Context, crowd: Demand, work: Written, scalar: bool) -> bool:  # pragma: no cover - compiled
     """Whether nothing below the present node can be valid and cheaper than the budget; see the bounds above."""
     number, depth = work.number, work.counter[DEPTH]
     i, left = work.block[depth], work.counter[LIMIT] - depth
@@ -85,7 +85,7 @@ def _hopeless(context: Context, crowd: Crowd, work: Work, scalar: bool) -> bool:
 
 
 @inlined
-def _go_down(context: Context, work: Work, bans: Bans, o: int, cost: float) -> bool:  # pragma: no cover - compiled
+def _go_down(context: Context, work: Written, bans: Bans, o: int, cost: float) -> bool:  # pragma: no cover - compiled
     """Take option o of the present block; false if what it changes makes it, and all that follows, too dear."""
     depth = work.counter[DEPTH] + 1
     i = work.block[depth - 1]
@@ -103,7 +103,7 @@ def _go_down(context: Context, work: Work, bans: Bans, o: int, cost: float) -> b
 
 
 @entry_bare
-def dive(context: Context, crowd: Crowd, work: Work, bans: Bans, nodes: int) -> bool:  # pragma: no cover - compiled
+def dive(context: Context, crowd: Demand, work: Written, bans: Bans, nodes: int) -> bool:  # pragma: no cover - compiled
     """Go on with the search; true at a choice that may be valid and must be checked.
 
     Choices whose gain is surely enough, and that nothing but the cost could speak against, are kept in ``work.best``
@@ -154,13 +154,13 @@ def dive(context: Context, crowd: Crowd, work: Work, bans: Bans, nodes: int) -> 
 
 
 @inlined
-def _keep(context: Context, work: Work) -> None:  # pragma: no cover - compiled
+def _keep(context: Context, work: Written) -> None:  # pragma: no cover - compiled
     work.counter[FOUND] = work.counter[DEPTH]
     for k in range(work.counter[DEPTH]):
         work.best[k] = work.sorted[context.start[work.rank[work.block[k]]] + work.entry[k] - 1]
 
 
 @entry_bare
-def keep_choice(context: Context, work: Work) -> None:  # pragma: no cover - compiled
+def keep_choice(context: Context, work: Written) -> None:  # pragma: no cover - compiled
     """Remember the options of the present node."""
     _keep(context, work)

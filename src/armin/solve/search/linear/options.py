@@ -10,10 +10,10 @@ from armin.arrays import BoolArray, FloatArray
 from armin.solve.search.compiled import entry
 from armin.solve.search.words import Ints, sort_by
 
-__all__ = ["Moves", "efficient", "spread"]
+__all__ = ["Gains", "efficient", "spread"]
 
 
-class Moves(NamedTuple):
+class Gains(NamedTuple):
     """By how much each option of each feature moves the scores."""
 
     start: Ints  # (D + 1,)
@@ -57,7 +57,7 @@ def spread(
 
 @entry
 def efficient(
-    moves: Moves, special: BoolArray, apart: bool, doubt: FloatArray
+    moves: Gains, special: BoolArray, apart: bool, doubt: FloatArray
 ) -> tuple[Ints, Ints]:  # pragma: no cover - compiled
     """The options of each feature, by rising cost, that no other one beats; all of them where ``special``.
 

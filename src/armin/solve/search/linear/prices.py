@@ -27,7 +27,7 @@ from armin.solve.search.linear.data import (
     LIMIT,
     PRICE,
     Context,
-    Work,
+    Written,
 )
 from armin.solve.search.words import sort_by
 
@@ -35,7 +35,7 @@ __all__ = ["begin", "least_cap"]
 
 
 @inlined
-def _hull(context: Context, work: Work, cap: float) -> None:  # pragma: no cover - compiled
+def _hull(context: Context, work: Written, cap: float) -> None:  # pragma: no cover - compiled
     """The options below ``cap`` that are best at some price: the corners of the upper hull of (cost, gain).
 
     p g - c is linear in (c, g), so its largest value over a block is taken at a corner of the block's upper convex
@@ -69,7 +69,7 @@ def _hull(context: Context, work: Work, cap: float) -> None:  # pragma: no cover
 
 
 @inlined
-def _value_at(context: Context, work: Work, price: float) -> tuple[float, float]:  # pragma: no cover - compiled
+def _value_at(context: Context, work: Written, price: float) -> tuple[float, float]:  # pragma: no cover - compiled
     """V(price), and the gain of the options that attain it; sorts the blocks by falling worth, forced ones first."""
     start, worth, reach, rank, key = context.start, work.worth, work.reach, work.rank, work.key
     for b in range(rank.size):
@@ -94,7 +94,7 @@ def _value_at(context: Context, work: Work, price: float) -> tuple[float, float]
 
 @inlined
 def _price_of_gain(
-    context: Context, work: Work, cap: float, guess: float
+    context: Context, work: Written, cap: float, guess: float
 ) -> tuple[float, float]:  # pragma: no cover - compiled
     """A price p with a good bound D(p) on the cost of choices whose options cost less than ``cap``; and D(p).
 
@@ -145,7 +145,7 @@ def _price_of_gain(
 
 
 @entry_bare
-def least_cap(context: Context, work: Work, low: float, high: float) -> float:  # pragma: no cover - compiled
+def least_cap(context: Context, work: Written, low: float, high: float) -> float:  # pragma: no cover - compiled
     """A budget below which nothing is valid, between ``low`` and ``high``.
 
     A choice that costs less than B uses options below B only. If the dual bound over those options reaches B, there is
@@ -165,7 +165,7 @@ def least_cap(context: Context, work: Work, low: float, high: float) -> float:  
 
 
 @entry_bare
-def begin(context: Context, work: Work, cap: float) -> None:  # pragma: no cover - compiled
+def begin(context: Context, work: Written, cap: float) -> None:  # pragma: no cover - compiled
     """Sort blocks and options for the search below ``cap``, bound what each can still do, and go to the root.
 
     Options of a block come by falling p g_o - c_o, so that once one is priced out, all that follow are. (Where the cost
@@ -198,7 +198,7 @@ def begin(context: Context, work: Work, cap: float) -> None:  # pragma: no cover
 
 
 @inlined
-def _bounds(context: Context, work: Work) -> None:  # pragma: no cover - compiled
+def _bounds(context: Context, work: Written) -> None:  # pragma: no cover - compiled
     """From block i of the order on, with k changes left: the most worth, and the most gain in each row.
 
     ``worths[i, k] = max(worths[i + 1, k], worths[i + 1, k - 1] + w_b)`` with b the i-th block, without the first case

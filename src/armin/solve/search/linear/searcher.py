@@ -18,7 +18,7 @@ from armin.solve.search.linear.data import (
     PLAIN,
     SURE,
     Context,
-    Crowd,
+    Demand,
     new_work,
 )
 from armin.solve.search.linear.prices import begin, least_cap
@@ -32,7 +32,7 @@ _LOOKS = 10_000_000  # at a row of a candidate, between two looks at the clock
 class Searcher:
     """The search of one context."""
 
-    def __init__(self, problem: Problem, context: Context, crowd: Crowd) -> None:
+    def __init__(self, problem: Problem, context: Context, crowd: Demand) -> None:
         self.problem, self.context, self.crowd = problem, context, crowd
         self.scalar = crowd.way.size == 1
         self.work = new_work(context, len(problem.options), problem.limit, problem.aggregate == "max")

@@ -25,7 +25,7 @@ from armin.solve.search.relu.data import (
     Ints,
     Moves,
     Node,
-    Work,
+    Space,
 )
 
 __all__ = [
@@ -191,7 +191,7 @@ def sum_top(node: Node, value: Floats, left: int, chosen: Ints) -> tuple[float, 
 
 
 @inner_fast
-def _psi(moves: Moves, node: Node, work: Work, left: int, theta: float) -> tuple[float, float]:
+def _psi(moves: Moves, node: Node, work: Space, left: int, theta: float) -> tuple[float, float]:
     """Psi(theta) = max of theta * gain - cost over the relaxed choices, and the gain where it is taken.
 
     Features are independent but for the number of changes, so each takes its own best option, and of what may change
@@ -219,7 +219,7 @@ def _psi(moves: Moves, node: Node, work: Work, left: int, theta: float) -> tuple
 
 @inner
 def bound_sum(
-    moves: Moves, node: Node, work: Work, left: int, need: float, stop: float, lines: int
+    moves: Moves, node: Node, work: Space, left: int, need: float, stop: float, lines: int
 ) -> tuple[float, int]:
     """Least sum of costs that can gain ``need``: the largest theta * need - Psi(theta); and the number of lines drawn.
 
@@ -261,7 +261,7 @@ def bound_sum(
 
 
 @inner
-def bound_largest(moves: Moves, node: Node, work: Work, left: int, need: float, floor: float, stop: float) -> float:
+def bound_largest(moves: Moves, node: Node, work: Space, left: int, need: float, floor: float, stop: float) -> float:
     """Least maximum of costs that can gain ``need``.
 
     Bisection on what an option may cost: the most that can be gained rises with it. Returns an end at which the need
@@ -296,7 +296,7 @@ def bound_largest(moves: Moves, node: Node, work: Work, left: int, need: float, 
 
 @inner
 def bound_cost(
-    moves: Moves, node: Node, work: Work, left: int, need: float, floor: float, stop: float
+    moves: Moves, node: Node, work: Space, left: int, need: float, floor: float, stop: float
 ) -> tuple[float, float, int]:
     """The least cost that can gain ``need``, the most that can be gained, and the number of lines drawn."""
     gains(moves, node, work.slope, work.gain, work.feature[BEST])

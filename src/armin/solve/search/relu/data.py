@@ -16,10 +16,10 @@ __all__ = [
     "Deep",
     "Leaf",
     "Moves",
+    "Names",
+    "Net",
     "Pool",
-    "Tables",
-    "Words",
-    "Work",
+    "Space",
     "larger_pool",
     "new_leaf",
     "new_pool",
@@ -39,7 +39,7 @@ STATE, LOW, HIGH = 0, 1, 2
 """Rows of a node."""
 
 CHEAPEST, BEST, VALUE, REACH, LOOSE = 0, 1, 2, 3, 4
-"""Rows of ``Work.feature``: least cost, best gain, two working rows, how much the feature loosens the relaxation."""
+"""Rows of ``Space.feature``: least cost, best gain, two working rows, how much the feature loosens the relaxation."""
 
 OPEN, PLACES, STAMP, VISITED, SCORED, NEWEST = range(6)
 """Entries of ``Pool.tally``: nodes in the heap, free places, next stamp, nodes visited, choices scored, and whether the
@@ -100,7 +100,7 @@ class Deep(NamedTuple):
     layer: Floats  # (2, X, BLOCK)
 
 
-class Words(NamedTuple):
+class Names(NamedTuple):
     """How options are named in the problem, and what it rules out."""
 
     option: Ints  # (M,) index of the option in the problem
@@ -134,7 +134,7 @@ class Aim(NamedTuple):
     cap: float  # what it must cost less than
 
 
-class Work(NamedTuple):
+class Space(NamedTuple):
     """Working space for bounds."""
 
     box: Floats  # (2, H) bounds on u
@@ -171,13 +171,13 @@ class Leaf(NamedTuple):
     sums: Floats  # (K + 1,)
 
 
-class Tables(NamedTuple):
+class Net(NamedTuple):
     """All that a search reads."""
 
     moves: Moves
     crowd: Crowd
     deep: Deep
-    words: Words
+    words: Names
 
 
 def new_pool(features: int, places: int) -> Pool:
@@ -210,10 +210,10 @@ def larger_pool(pool: Pool) -> Pool:
     return new
 
 
-def new_work(tables: Tables) -> Work:
+def new_work(tables: Net) -> Space:
     """Working space for bounds."""
     d, (h, n), k = tables.moves.line.size, tables.crowd.base.shape, max(0, tables.moves.limit)
-    return Work(
+    return Space(
         box=np.zeros((2, h)),
         wide=np.zeros((d, h)),
         top=np.zeros((2, k + 2, h)),
@@ -231,7 +231,7 @@ def new_work(tables: Tables) -> Work:
     )
 
 
-def new_leaf(tables: Tables) -> Leaf:
+def new_leaf(tables: Net) -> Leaf:
     """Working space to list choices."""
     d, h, k = tables.moves.line.size, tables.crowd.base.shape[0], max(0, tables.moves.limit)
     groups = max(1, tables.deep.group.size - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from armin.solve.search.compiled import inner, inner_fast
 from armin.solve.search.relu.bounds import sum_top
-from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Work
+from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Space
 
 __all__ = ["bound_layers", "carry_back", "carry_forward", "loosen_deep"]
 
@@ -86,7 +86,7 @@ def carry_back(deep: Deep, top: int, slope: Floats, record: bool) -> float:
 
 
 @inner_fast
-def _highest(moves: Moves, deep: Deep, work: Work, node: Node, left: int, g: int, span: Floats) -> float:
+def _highest(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g: int, span: Floats) -> float:
     """The most that slope @ z can be in the first layer for the candidates of group g.
 
     z = centre + spread.T @ place_n + u: the first part is fixed, the second largest at an end of each place's interval
@@ -125,7 +125,7 @@ def _highest(moves: Moves, deep: Deep, work: Work, node: Node, left: int, g: int
 
 
 @inner_fast
-def bound_layers(moves: Moves, deep: Deep, work: Work, node: Node, left: int, g: int) -> None:
+def bound_layers(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g: int) -> None:
     """Intervals and lines of every hidden neuron for the candidates of group g.
 
     Layer by layer: the first from the box; the others from the intervals below (interval arithmetic), and where that

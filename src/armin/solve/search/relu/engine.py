@@ -19,9 +19,9 @@ from armin.solve.search.relu.data import (
     STAMP,
     VISITED,
     Leaf,
+    Net,
     Pool,
-    Tables,
-    Work,
+    Space,
     larger_pool,
     new_leaf,
     new_pool,
@@ -53,8 +53,8 @@ MOST_BYTES = 1_000_000_000
 class _Open:
     """A case under search."""
 
-    tables: Tables
-    work: Work
+    tables: Net
+    work: Space
     leaf: Leaf
     pool: Pool
     version: int = -1
@@ -197,7 +197,7 @@ def _opened(plan: Plan, case: Case, limit: int, required: float) -> _Open:
     return _Open(tables, new_work(tables), new_leaf(tables), pool)
 
 
-def _share(tables: Tables) -> int:
+def _share(tables: Net) -> int:
     """How many nodes take some hundredths of a second."""
     h, n = tables.crowd.base.shape
     work = h * (20 * n + 40 * tables.words.slot.size)

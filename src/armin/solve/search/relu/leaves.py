@@ -20,14 +20,13 @@ from armin.solve.search.relu.data import (
     Ints,
     Leaf,
     Moves,
+    Names,
+    Net,
     Node,
-    Tables,
-    Words,
-    Work,
+    Space,
 )
 from armin.solve.search.relu.deep import carry_forward
-from armin.solve.search.words import Words as Bits
-from armin.solve.search.words import add_bit, price_of
+from armin.solve.search.words import Bits, add_bit, price_of
 
 __all__ = ["list_choices", "mark_changed", "number_of_choices", "step_above"]
 
@@ -92,7 +91,7 @@ def mark_changed(choice: Ints, changed: Bits) -> None:
 
 
 @inner
-def _allowed(words: Words, choice: Ints) -> bool:
+def _allowed(words: Names, choice: Ints) -> bool:
     """Whether no rule and no list forbids ``choice``."""
     for i in range(words.rule.shape[0]):
         first, second, at, width = words.rule[i, 0], words.rule[i, 1], words.rule[i, 2], words.rule[i, 3]
@@ -111,7 +110,7 @@ def _allowed(words: Words, choice: Ints) -> bool:
 
 @inner
 def _test(
-    tables: Tables,
+    tables: Net,
     stairs: Stairs,
     bans: Bans,
     leaf: Leaf,
@@ -233,7 +232,7 @@ def _arrange(moves: Moves, leaf: Leaf, node: Node, left: int) -> tuple[int, int,
 
 @inner
 def list_choices(
-    tables: Tables, stairs: Stairs, bans: Bans, work: Work, leaf: Leaf, node: Node, aim: Aim, n_groups: int
+    tables: Net, stairs: Stairs, bans: Bans, work: Space, leaf: Leaf, node: Node, aim: Aim, n_groups: int
 ) -> tuple[int, int]:
     """List the choices of a node that are better at one of the steps ``first .. last``, and cost less than ``cap``.
 

@@ -22,11 +22,11 @@ from armin.solve.search.relu.data import (
     VISITED,
     Aim,
     Leaf,
+    Names,
+    Net,
     Node,
     Pool,
-    Tables,
-    Words,
-    Work,
+    Space,
 )
 from armin.solve.search.relu.leaves import list_choices, mark_changed, number_of_choices, step_above
 from armin.solve.search.relu.nodes import bound_deep, bound_one
@@ -42,7 +42,7 @@ GO_ON, SKIP = 4, 5
 
 
 @inner
-def _price(words: Words, bans: Bans, leaf: Leaf, node: Node) -> float:
+def _price(words: Names, bans: Bans, leaf: Leaf, node: Node) -> float:
     """What a node must cost less than because of the features that it changes."""
     if bans.price.size == 0:
         return np.inf
@@ -58,7 +58,7 @@ def _price(words: Words, bans: Bans, leaf: Leaf, node: Node) -> float:
 
 @inner
 def _start(
-    tables: Tables, stairs: Stairs, bans: Bans, work: Work, leaf: Leaf, pool: Pool, end: int
+    tables: Net, stairs: Stairs, bans: Bans, work: Space, leaf: Leaf, pool: Pool, end: int
 ) -> tuple[int, int, Aim]:
     """Take the next node, drop what is too dear in it, and put the box around it.
 
@@ -94,7 +94,7 @@ def _start(
 
 
 @inner
-def _widest(node: Node, work: Work) -> int:
+def _widest(node: Node, work: Space) -> int:
     """The feature that loosens the relaxation most, of those that can be split."""
     pick, most = -1, 0.0
     for d in range(node.shape[1]):
@@ -106,7 +106,7 @@ def _widest(node: Node, work: Work) -> int:
 
 @entry
 def run(
-    tables: Tables, stairs: Stairs, bans: Bans, work: Work, leaf: Leaf, pool: Pool, share: int, few: float
+    tables: Net, stairs: Stairs, bans: Bans, work: Space, leaf: Leaf, pool: Pool, share: int, few: float
 ) -> tuple[int, int]:
     """Search for choices that improve a step of the stairs, lowest bound first.
 

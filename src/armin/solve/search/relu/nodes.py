@@ -16,7 +16,7 @@ from armin.solve.search.relu.bounds import (
     relax_one,
     sum_top,
 )
-from armin.solve.search.relu.data import BEST, LOOSE, Aim, Crowd, Floats, Leaf, Moves, Node, Tables, Work
+from armin.solve.search.relu.data import BEST, LOOSE, Aim, Crowd, Floats, Leaf, Moves, Net, Node, Space
 from armin.solve.search.relu.deep import bound_layers, carry_back, loosen_deep
 
 __all__ = ["bound_deep", "bound_one"]
@@ -26,7 +26,7 @@ TRIES = 4
 
 
 @inner
-def _keep_gains(work: Work, leaf: Leaf, g: int, need: float) -> None:
+def _keep_gains(work: Space, leaf: Leaf, g: int, need: float) -> None:
     """Keep the gains of all options under group g's slopes, and its need, for the listing of choices."""
     leaf.need[g] = need
     for j in range(work.gain.size):
@@ -38,7 +38,7 @@ def _keep_gains(work: Work, leaf: Leaf, g: int, need: float) -> None:
 
 @inner
 def _each(
-    moves: Moves, crowd: Crowd, work: Work, node: Node, left: int, floor: float, stop: float, first: int, last: int
+    moves: Moves, crowd: Crowd, work: Space, node: Node, left: int, floor: float, stop: float, first: int, last: int
 ) -> float:
     """Raise ``each[1]`` of some candidates, whose scores are at most offset + slope @ u, to what acceptance costs.
 
@@ -78,7 +78,7 @@ def _open_way(crowd: Crowd, each: Floats, q: int, first: int, last: int, floor: 
 
 
 @inner
-def _rank(values: Floats, weight: Floats, stairs: Stairs, work: Work, first: int, last: int) -> None:
+def _rank(values: Floats, weight: Floats, stairs: Stairs, work: Space, first: int, last: int) -> None:
     """For each step: the largest value that candidates of the weight it requires reach, and one that has it."""
     order, size = work.order, work.order.size
     gap = size // 2
@@ -99,7 +99,7 @@ def _rank(values: Floats, weight: Floats, stairs: Stairs, work: Work, first: int
 
 
 @inner
-def _by_lines(moves: Moves, work: Work, lines: int, need: float) -> float:
+def _by_lines(moves: Moves, work: Space, lines: int, need: float) -> float:
     """The cost bound for a need that the lines drawn so far give."""
     most = -np.inf
     for i in range(lines):
@@ -109,7 +109,7 @@ def _by_lines(moves: Moves, work: Work, lines: int, need: float) -> float:
 
 @inner
 def _steps_one(
-    moves: Moves, stairs: Stairs, work: Work, node: Node, left: int, floor: float, first: int, last: int
+    moves: Moves, stairs: Stairs, work: Space, node: Node, left: int, floor: float, first: int, last: int
 ) -> tuple[int, int, float]:
     """The steps at which a node can still be better, given the gain that each needs; and its least cost there."""
     gains(moves, node, work.slope, work.gain, work.feature[BEST])
@@ -144,7 +144,7 @@ def _steps_one(
 
 
 @inner
-def _steps_each(crowd: Crowd, stairs: Stairs, work: Work, first: int, last: int, cap: float) -> tuple[int, int, float]:
+def _steps_each(crowd: Crowd, stairs: Stairs, work: Space, first: int, last: int, cap: float) -> tuple[int, int, float]:
     """As :func:`_steps_one`, given what the acceptance of each candidate costs at least."""
     if first == last:
         cost, work.who[first] = quantile(work.each[0], crowd.weight, stairs.require[first], work.order)
@@ -159,7 +159,7 @@ def _steps_each(crowd: Crowd, stairs: Stairs, work: Work, first: int, last: int,
 
 @inner
 def bound_one(
-    tables: Tables, stairs: Stairs, work: Work, leaf: Leaf, node: Node, critical: int, aim: Aim
+    tables: Net, stairs: Stairs, work: Space, leaf: Leaf, node: Node, critical: int, aim: Aim
 ) -> tuple[int, int, float, int]:
     """One hidden layer: first and last step at which a node can be better, its bound, the candidate that decides it.
 
@@ -204,7 +204,7 @@ def bound_one(
 
 
 @inner
-def bound_deep(tables: Tables, stairs: Stairs, work: Work, leaf: Leaf, node: Node, aim: Aim) -> tuple[int, int, float]:
+def bound_deep(tables: Net, stairs: Stairs, work: Space, leaf: Leaf, node: Node, aim: Aim) -> tuple[int, int, float]:
     """Several hidden layers, group by group of candidates: first and last step, and the bound.
 
     As :func:`bound_one` with several margins, but each group has slopes of its own. Candidates after the last group get

@@ -23,9 +23,9 @@ from armin.solve.search.relu.data import (
     Deep,
     Ints,
     Moves,
+    Names,
+    Net,
     Node,
-    Tables,
-    Words,
 )
 from armin.solve.search.ways import rows_of
 
@@ -87,7 +87,7 @@ class Plan:
 
     problem: Problem
     network: Network
-    shared: Tables
+    shared: Net
     columns: dict[int, int]
     jumps: tuple[int, ...]
     odd: tuple[int, ...]
@@ -219,7 +219,7 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
         start.append(start[-1] + order.size)
     rule, rule_table = _rules(problem)
     h, nothing, total = first.shape[1], np.zeros(0), float(problem.weights.sum())
-    shared = Tables(
+    shared = Net(
         Moves(
             start=np.array(start, dtype=np.int64),
             cost=np.concatenate([nothing, *cost]),
@@ -242,7 +242,7 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
             tolerance=_tolerance(problem, network),
         ),
         _layers(network, len(slot)),
-        Words(
+        Names(
             option=np.concatenate([np.zeros(0, np.int64), *option]).astype(np.int64),
             slot=np.array(slot, dtype=np.int64),
             fixed=np.zeros(len(problem.options), np.int64),
@@ -301,7 +301,7 @@ def _groups(
     return [*groups, order[core:]]
 
 
-def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Tables:
+def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Net:
     """The tables of one case, with at most ``limit`` changes in all, for weights of ``required`` and more."""
     problem, network = plan.problem, plan.network
     inputs, fixed, costs = problem.candidates.copy(), np.zeros(len(problem.options), np.int64), []
@@ -337,7 +337,7 @@ def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Tables:
             layer=np.zeros_like(deep.layer),
         )
     paid = max(costs, default=0.0) if moves.largest else float(sum(costs))
-    return Tables(
+    return Net(
         moves._replace(limit=limit - len(costs), paid=paid),
         crowd._replace(base=np.ascontiguousarray(first[order].T), weight=weights[order]),
         deep,
@@ -345,7 +345,7 @@ def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Tables:
     )
 
 
-def first_node(plan: Plan, case: Case, tables: Tables, required: float) -> tuple[Node, int]:
+def first_node(plan: Plan, case: Case, tables: Net, required: float) -> tuple[Node, int]:
     """The root of a case, and its critical candidate."""
     start = tables.moves.start
     node = np.zeros((3, start.size - 1), np.int32)

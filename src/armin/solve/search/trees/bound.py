@@ -35,9 +35,9 @@ from armin.solve.search.trees.data import (
     UNIONS,
     WAY,
     State,
-    Tables,
+    Trees,
 )
-from armin.solve.search.words import Words, copy_into, lowest_bit
+from armin.solve.search.words import Bits, copy_into, lowest_bit
 
 __all__ = ["and_both", "and_kept", "and_range", "enough", "free_rest", "last_below", "needed"]
 
@@ -60,7 +60,7 @@ def _level(length: int) -> int:  # pragma: no cover - compiled
 
 
 @inlined
-def and_kept(tables: Tables, work: Words, first: int, end: int) -> None:  # pragma: no cover - compiled
+def and_kept(tables: Trees, work: Bits, first: int, end: int) -> None:  # pragma: no cover - compiled
     """AND with the masks of keeping the features first..end-1: two rows of the sparse table cover them."""
     if first >= end:
         return
@@ -72,9 +72,7 @@ def and_kept(tables: Tables, work: Words, first: int, end: int) -> None:  # prag
 
 
 @inlined
-def and_range(
-    tables: Tables, work: Words, d: int, side: int, low: int, high: int
-) -> None:  # pragma: no cover - compiled
+def and_range(tables: Trees, work: Bits, d: int, side: int, low: int, high: int) -> None:  # pragma: no cover - compiled
     """AND with the mask of the options low..high of a side."""
     at, size = tables.sides[d, side, MASK], tables.sides[d, side, COUNT]
     k = _level(high - low + 1)
@@ -86,7 +84,7 @@ def and_range(
 
 @inlined
 def and_both(
-    tables: Tables, work: Words, d: int, high_0: int, high_1: int, keep: int
+    tables: Trees, work: Bits, d: int, high_0: int, high_1: int, keep: int
 ) -> None:  # pragma: no cover - compiled
     """AND with the mask of the first options of both sides, and of row ``keep`` (``NONE`` is the empty mask)."""
     sides, masks = tables.sides, tables.masks
@@ -113,7 +111,7 @@ def needed(stairs: Stairs, cost: float) -> float:  # pragma: no cover - compiled
 
 
 @inlined
-def _passes(tables: Tables, state: State, g: int) -> bool:  # pragma: no cover - compiled
+def _passes(tables: Trees, state: State, g: int) -> bool:  # pragma: no cover - compiled
     """Whether the best leaves left to group g (or union of groups) reach the cut in all rows of some way.
 
     Row by row: ``sums[r]`` (the shared trees) + the value of the lowest bit of work AND mask[g] in each own tree >= 0.
@@ -141,7 +139,7 @@ def _passes(tables: Tables, state: State, g: int) -> bool:  # pragma: no cover -
 
 
 @inlined
-def enough(tables: Tables, state: State, need: float) -> bool:  # pragma: no cover - compiled
+def enough(tables: Trees, state: State, need: float) -> bool:  # pragma: no cover - compiled
     """Whether groups of weight ``need`` can be accepted by the best leaves left in ``state.work``.
 
     The first rows of ``mask`` are unions of groups that must not all fail: the mask of a union contains those of its
@@ -177,7 +175,7 @@ def enough(tables: Tables, state: State, need: float) -> bool:  # pragma: no cov
 
 
 @entry
-def free_rest(tables: Tables, cap: float, rest: Words) -> None:  # pragma: no cover - compiled
+def free_rest(tables: Trees, cap: float, rest: Bits) -> None:  # pragma: no cover - compiled
     """``rest[l, i]``: every feature from i on is kept or takes any option below the l-th of the room levels.
 
     Level l stands for a room of cap (l + 1) / LEVELS. A node with less room than that lets in more leaves than it

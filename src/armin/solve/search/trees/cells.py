@@ -16,7 +16,7 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Options, Problem
 from armin.solve.search.compiled import entry
-from armin.solve.search.words import Ints, Words
+from armin.solve.search.words import Bits, Ints
 
 __all__ = ["Cells", "Common", "Local", "Splits", "cells_of", "merge_rows", "number_tests", "split_features"]
 
@@ -220,7 +220,7 @@ def merge_rows(signature: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
 
 
 @entry
-def _codes(signature: Ints) -> Words:  # pragma: no cover - compiled
+def _codes(signature: Ints) -> Bits:  # pragma: no cover - compiled
     """A number for each row: its entries mixed in one after the other, so that equal rows get equal numbers."""
     code = np.zeros(signature.shape[0], np.uint64)
     for i in range(signature.shape[0]):
@@ -233,7 +233,7 @@ def _codes(signature: Ints) -> Words:  # pragma: no cover - compiled
 
 
 @entry
-def _is_new(signature: Ints, code: Words, rank: IntArray) -> BoolArray:  # pragma: no cover - compiled
+def _is_new(signature: Ints, code: Bits, rank: IntArray) -> BoolArray:  # pragma: no cover - compiled
     """Whether a row differs from the one before it; equal codes are compared in full."""
     new = np.zeros(rank.size, np.bool_)
     new[0] = True

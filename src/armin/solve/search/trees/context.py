@@ -27,7 +27,7 @@ from armin.solve.search.trees.data import (
     UNIONS,
     Node,
     State,
-    Tables,
+    Trees,
 )
 from armin.solve.search.words import copy_into, lowest_bit, sort_by
 
@@ -35,7 +35,7 @@ __all__ = ["enter", "pick_options"]
 
 
 @inlined
-def pick_options(tables: Tables, state: State, node: Node) -> bool:  # pragma: no cover - compiled
+def pick_options(tables: Trees, state: State, node: Node) -> bool:  # pragma: no cover - compiled
     """Branch on the next local feature; true if none is left and the context can be entered."""
     shape, stack, count, number = tables.shape, state.stack, state.counter, state.number
     i = node[NEXT]
@@ -64,7 +64,7 @@ def pick_options(tables: Tables, state: State, node: Node) -> bool:  # pragma: n
 
 
 @inlined
-def enter(tables: Tables, state: State, stairs: Stairs, chosen: Node) -> None:  # pragma: no cover - compiled
+def enter(tables: Trees, state: State, stairs: Stairs, chosen: Node) -> None:  # pragma: no cover - compiled
     """Enter a context: the groups that the chosen local options leave, those with low scores first.
 
     The scores are those of the best leaves of the own trees in row 0 when all common features are kept. The first
@@ -111,7 +111,7 @@ def enter(tables: Tables, state: State, stairs: Stairs, chosen: Node) -> None:  
 
 
 @inlined
-def _group(tables: Tables, state: State, chosen: Node) -> int:  # pragma: no cover - compiled
+def _group(tables: Trees, state: State, chosen: Node) -> int:  # pragma: no cover - compiled
     """Candidates with the same cells after the chosen local options: how many groups; one of each, and its weight.
 
     The cells of a candidate are digits of one number; equal numbers are found by open addressing.

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray
-from armin.solve.search.words import Ints, Words
+from armin.solve.search.words import Bits, Ints
 
-__all__ = ["Exact", "Node", "Shape", "State", "Tables"]
+__all__ = ["Exact", "Node", "Shape", "State", "Trees"]
 
 Node = NDArray[np.int32]
 """Kind, next feature, number of features that change; the option of each local feature; then for each common feature
@@ -26,14 +26,14 @@ BOTH = 2
 """As a side: neither has been chosen yet."""
 
 MASK, COUNT, COST = range(3)
-"""Entries of ``Tables.sides`` and ``Tables.local_part``: first row of masks, number of options, first cost (for a local
+"""Entries of ``Trees.sides`` and ``Trees.local_part``: first row of masks, number of options, first cost (for a local
 feature: number of cells)."""
 
 START, SLACK, WAY = range(3)
-"""Rows of ``Tables.rows``."""
+"""Rows of ``Trees.rows``."""
 
 NONE, ALL, KEPT = range(3)
-"""Rows of ``Tables.masks``: nothing, all leaves, and where the masks of kept features begin."""
+"""Rows of ``Trees.masks``: nothing, all leaves, and where the masks of kept features begin."""
 
 TOP, NODES, GROUPS, CHANGES, TOUCHED, PLAIN, TRIED, CUT = range(8)
 """Entries of ``State.counter``: open nodes, nodes visited, groups of the present context, how many features it changes,
@@ -70,20 +70,20 @@ class Shape(NamedTuple):
     total: float  # weight of all candidates
 
 
-class Tables(NamedTuple):
+class Trees(NamedTuple):
     """What the search reads. V = rows * trees "virtual" trees; trees that all candidates share come first."""
 
     shape: Shape
     part: Ints  # (V + 1,) first word of each virtual tree
     values: Ints  # (words, 64) leaf values, fixed point, falling within a tree
     rows: Ints  # (3, rows): base minus cut, what rounding may hide, which way of being accepted
-    masks: Words  # (., words): none; all; AND of 2^k kept features; OR of 2^k options of each side
+    masks: Bits  # (., words): none; all; AND of 2^k kept features; OR of 2^k options of each side
     sides: Ints  # (D, 2, 3): first row in ``masks``, number of options, first entry in ``costs``
     costs: FloatArray  # of the options of each side, rising
     local_cell: NDArray[np.int32]  # (F, J, N') cell of each candidate after each option
     local_part: Ints  # (F, 3): first row in ``cell_masks``, number of options, number of cells
     local_cost: FloatArray  # (F, J)
-    cell_masks: Words  # (cells, words of own trees)
+    cell_masks: Bits  # (cells, words of own trees)
     weight: FloatArray  # (N',) of merged candidates
     bit: Ints  # (D + F,) position of common and local features in the problem; -1: none
     owes_at: Ints  # (words, 64) where the list of a leaf begins in ``owes``
@@ -112,11 +112,11 @@ class State(NamedTuple):
     counter: Ints
     number: FloatArray
     weight: FloatArray  # of the groups of this context
-    mask: Words  # (UNIONS + groups, words of own trees)
-    work: Words  # (words,) leaves that the node at hand can reach
+    mask: Bits  # (UNIONS + groups, words of own trees)
+    work: Bits  # (words,) leaves that the node at hand can reach
     sums: Ints  # (rows,)
     slot: NDArray[np.int32]  # a hash table
-    rest: Words  # (LEVELS, D + 1, words) see ``free_rest``
+    rest: Bits  # (LEVELS, D + 1, words) see ``free_rest``
     reference: FloatArray  # (D,) what the cheapest choice of a node pays, see ``shares``; OPEN: kept, or not
     listed: Ints  # (leaves of a tree,) those that ask for something
     worth: FloatArray  # (2, leaves of a tree) their value, and how much they ask for
@@ -126,10 +126,10 @@ class State(NamedTuple):
     base: FloatArray  # (2, rows) the sums of the leaves that ask for nothing, likewise
     purse: FloatArray  # (rows, K + 1, PURSE) a knapsack
     hope: BoolArray  # (D,) whether a set may take the feature in
-    changed: Words  # a set of features
+    changed: Bits  # a set of features
     key: Ints  # (N',) the cells of a candidate as one number
     first: Ints  # (N',) a candidate of each group
     rank: Ints  # (N',) groups by score
     total: FloatArray  # (N',) weight of each group
     score: FloatArray  # (N',) of each group
-    masks: Words  # (N', words of own trees) of each group
+    masks: Bits  # (N', words of own trees) of each group

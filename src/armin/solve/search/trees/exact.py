@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from armin.solve.search.compiled import entry, inlined, inner
-from armin.solve.search.trees.data import GROUPS, UNIONS, Exact, State, Tables
+from armin.solve.search.trees.data import GROUPS, UNIONS, Exact, State, Trees
 from armin.solve.search.words import lowest_bit
 
 __all__ = ["weigh"]
 
 
 @entry
-def weigh(exact: Exact, tables: Tables, state: State) -> float:  # pragma: no cover - compiled
+def weigh(exact: Exact, tables: Trees, state: State) -> float:  # pragma: no cover - compiled
     """The weight that accepts the single choice in ``state.work``."""
     total = 0.0
     for g in range(state.counter[GROUPS]):
@@ -26,7 +26,7 @@ def weigh(exact: Exact, tables: Tables, state: State) -> float:  # pragma: no co
 
 
 @inner
-def _accepted(exact: Exact, tables: Tables, state: State, g: int) -> bool:  # pragma: no cover - compiled
+def _accepted(exact: Exact, tables: Trees, state: State, g: int) -> bool:  # pragma: no cover - compiled
     """The model's own answer for group g."""
     out = np.zeros(exact.base.size)
     single = np.zeros(exact.base.size, np.float32)
@@ -57,7 +57,7 @@ def _accepted(exact: Exact, tables: Tables, state: State, g: int) -> bool:  # pr
 
 
 @inlined
-def _leaf(exact: Exact, tables: Tables, state: State, g: int, t: int) -> int:  # pragma: no cover - compiled
+def _leaf(exact: Exact, tables: Trees, state: State, g: int, t: int) -> int:  # pragma: no cover - compiled
     """The leaf that tree t reaches under the single choice in ``state.work``: the only bit that is left of it."""
     w, own_word = tables.part[exact.tree_at[t]], tables.shape.own_word
     while True:

@@ -17,7 +17,7 @@ from armin.models.kinds import TreeEnsemble
 from armin.problem import Problem
 from armin.solve.search.compiled import entry, inlined
 from armin.solve.search.trees.cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
-from armin.solve.search.words import Ints, Words, lowest_bit, sort_by
+from armin.solve.search.words import Bits, Ints, lowest_bit, sort_by
 
 __all__ = ["Leaves", "Reduced", "Slots", "assign_bits", "find_leaves", "make_slots", "reduce_problem"]
 
@@ -45,7 +45,7 @@ class Slots:
     cost: FloatArray  # (cells,)
     kept: BoolArray  # (cells,)
     test_slot: NDArray[np.int64]  # (tests,)
-    test_bits: Words  # (tests, 2, W) cells that go left, and right
+    test_bits: Bits  # (tests, 2, W) cells that go left, and right
 
 
 class Leaves(NamedTuple):
@@ -54,7 +54,7 @@ class Leaves(NamedTuple):
     node: NDArray[np.int64]  # (leaves,)
     start: NDArray[np.int64]  # (leaves + 1,) into the entries
     slot: NDArray[np.int64]  # (entries,)
-    bits: Words  # (entries, W)
+    bits: Bits  # (entries, W)
     tree: NDArray[np.int64]  # (trees + 1,) into the leaves
 
 
@@ -66,7 +66,7 @@ class _Walk(NamedTuple):
     right: IntArray
     test_of: Ints  # (nodes,) -1 in a leaf
     slot_of: Ints  # (tests,)
-    test_bits: Words  # (tests, 2, W)
+    test_bits: Bits  # (tests, 2, W)
     first: Ints  # (slots + 1,)
     cost: FloatArray  # (cells,)
     kept: BoolArray  # (cells,)
@@ -137,7 +137,7 @@ def _cell_costs(feature: Common | Local | None, count: int) -> tuple[FloatArray,
 
 
 @entry
-def _pack(goes: BoolArray, tests: IntArray, bits: Words) -> None:  # pragma: no cover - compiled
+def _pack(goes: BoolArray, tests: IntArray, bits: Bits) -> None:  # pragma: no cover - compiled
     """Bit c of ``bits[test, 0]`` where cell c goes left, else of ``bits[test, 1]``."""
     for c in range(goes.shape[0]):
         bit = np.uint64(1) << np.uint64(c % 64)
@@ -246,7 +246,7 @@ def _reach(walk: _Walk, out: Leaves, fill: bool) -> tuple[int, int]:  # pragma: 
 
 
 @inlined
-def _first_bit(bits: Words) -> int:  # pragma: no cover - compiled
+def _first_bit(bits: Bits) -> int:  # pragma: no cover - compiled
     """The lowest bit of several words; -1 if none."""
     for w in range(bits.size):
         if bits[w] != 0:
@@ -272,7 +272,7 @@ def _affordable(walk: _Walk, lowest: Ints, touched: Ints) -> bool:  # pragma: no
 @entry
 def assign_bits(
     scores: FloatArray, scale: FloatArray, leaves: Leaves, virtual: Ints, part: Ints, first: Ints
-) -> tuple[Ints, Ints, Words, Words]:  # pragma: no cover - compiled
+) -> tuple[Ints, Ints, Bits, Bits]:  # pragma: no cover - compiled
     """Give each leaf a bit, by falling value, and clear it in the masks of cells that do not lead there.
 
     Returns the values round(score * scale) and the leaves by bit, the masks of all cells, and that of all leaves.

@@ -19,7 +19,7 @@ from armin.solve.search.compiled import entry_bare, inlined
 from armin.solve.search.trees.cells import Common, Local
 from armin.solve.search.trees.leaves import Reduced
 from armin.solve.search.ways import rows_of
-from armin.solve.search.words import Ints, Words, lowest_bit
+from armin.solve.search.words import Bits, Ints, lowest_bit
 
 __all__ = ["TreesNearby"]
 
@@ -36,7 +36,7 @@ class _Walk(NamedTuple):
 
     roots: IntArray
     node: NDArray[np.int32]  # (nodes, 4): left and right child, test (-1 in a leaf), its slot: side by side in memory
-    bits: Words  # (tests, W) cells that go left
+    bits: Bits  # (tests, W) cells that go left
     first: Ints  # (S + 1,) the first cell of each slot
     value: FloatArray  # (nodes, R)
     start: FloatArray  # (R,) base minus cut
@@ -50,7 +50,7 @@ class _Walk(NamedTuple):
 class _Space(NamedTuple):
     """What a look around a point writes."""
 
-    room: Words  # (S + 1 + depth, W) cells that pass the splits so far; those of a walk that turned off
+    room: Bits  # (S + 1 + depth, W) cells that pass the splits so far; those of a walk that turned off
     stack: Ints
     shared: FloatArray  # (R, cells + S) gains in the trees in which candidates do not differ
     gain: FloatArray  # (R, cells + S)
@@ -84,7 +84,7 @@ def _margin(walk: _Walk, score: FloatArray, gain: FloatArray, cell: int) -> floa
 
 
 @inlined
-def _note(walk: _Walk, bits: Words, s: int, leaf: int, home: int, gain: FloatArray) -> None:  # pragma: no cover
+def _note(walk: _Walk, bits: Bits, s: int, leaf: int, home: int, gain: FloatArray) -> None:  # pragma: no cover
     """Add what a leaf gains to the cells in ``bits``: at the first cell of a run, and less it after the last."""
     for w in range(bits.size):
         word, at = bits[w], walk.first[s] + s + 64 * w
@@ -103,7 +103,7 @@ def _note(walk: _Walk, bits: Words, s: int, leaf: int, home: int, gain: FloatArr
 
 @inlined
 def _walk_trees(
-    walk: _Walk, own: bool, now: Ints, score: FloatArray, gain: FloatArray, room: Words, stack: Ints, all_: bool
+    walk: _Walk, own: bool, now: Ints, score: FloatArray, gain: FloatArray, room: Bits, stack: Ints, all_: bool
 ) -> None:  # pragma: no cover - compiled
     """Add the scores at the point ``now`` of the trees that are ``own`` or not, and what each cell would gain.
 
@@ -140,7 +140,7 @@ def _walk_trees(
 
 
 @inlined
-def _all_cells(walk: _Walk, s: int, bits: Words) -> None:  # pragma: no cover - compiled
+def _all_cells(walk: _Walk, s: int, bits: Bits) -> None:  # pragma: no cover - compiled
     size = walk.first[s + 1] - walk.first[s]
     for w in range(bits.size):
         left = size - 64 * w
@@ -153,7 +153,7 @@ def _all_cells(walk: _Walk, s: int, bits: Words) -> None:  # pragma: no cover - 
 
 @inlined
 def _turn_off(
-    walk: _Walk, node: int, s: int, home: int, now: Ints, gain: FloatArray, room: Words, stack: Ints
+    walk: _Walk, node: int, s: int, home: int, now: Ints, gain: FloatArray, room: Bits, stack: Ints
 ) -> None:  # pragma: no cover - compiled
     """All leaves below ``node`` that the point reaches with some cell of slot s, one after the other."""
     base, width = walk.first.size - 1, walk.bits.shape[1]

@@ -42,7 +42,7 @@ from armin.solve.search.trees.data import (
     TRIED,
     Node,
     State,
-    Tables,
+    Trees,
 )
 from armin.solve.search.trees.shares import hopes
 from armin.solve.search.words import add_bit, copy_into, price_of
@@ -53,7 +53,7 @@ _PICK, _SET, _BOX = 0, 1, 2  # kinds of nodes
 
 
 @inlined
-def _cheapest(tables: Tables, d: int) -> float:  # pragma: no cover - compiled
+def _cheapest(tables: Trees, d: int) -> float:  # pragma: no cover - compiled
     """The least cost of changing common feature d: options of a side come by rising cost."""
     low = np.inf
     for side in range(2):
@@ -63,7 +63,7 @@ def _cheapest(tables: Tables, d: int) -> float:  # pragma: no cover - compiled
 
 
 @inlined
-def _lowest(tables: Tables, node: Node, p: int) -> float:  # pragma: no cover - compiled
+def _lowest(tables: Trees, node: Node, p: int) -> float:  # pragma: no cover - compiled
     """The least cost of the range at entry p of a node."""
     d, side = node[p + FEATURE], node[p + SIDE]
     if side == BOTH:
@@ -72,7 +72,7 @@ def _lowest(tables: Tables, node: Node, p: int) -> float:  # pragma: no cover - 
 
 
 @inlined
-def _least(tables: Tables, node: Node, cost: float) -> float:  # pragma: no cover - compiled
+def _least(tables: Trees, node: Node, cost: float) -> float:  # pragma: no cover - compiled
     """The cost of a node if every feature that changes takes its cheapest option: no choice of it costs less."""
     for k in range(node[CHANGED]):
         part = _lowest(tables, node, HEAD + tables.shape.local + ENTRY * k)
@@ -81,7 +81,7 @@ def _least(tables: Tables, node: Node, cost: float) -> float:  # pragma: no cove
 
 
 @inlined
-def _restrict(tables: Tables, state: State, node: Node, cost: float, cap: float) -> int:  # pragma: no cover - compiled
+def _restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) -> int:  # pragma: no cover - compiled
     """Cut the ranges of a node to what the budget allows, AND their masks into ``state.work``; note their least costs.
 
     With ``cost`` the least cost of the node, an option of feature d may cost up to cap - (cost - cheapest of d): with
@@ -125,7 +125,7 @@ def _restrict(tables: Tables, state: State, node: Node, cost: float, cap: float)
 
 
 @inlined
-def _extend(tables: Tables, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
+def _extend(tables: Trees, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
     """Open the sets with one more feature, each after the last one of the node, so that every set comes once."""
     p = HEAD + tables.shape.local + ENTRY * node[CHANGED]
     for d in range(tables.shape.common - 1, node[NEXT] - 1, -1):
@@ -140,7 +140,7 @@ def _extend(tables: Tables, state: State, node: Node, cost: float, cap: float) -
 
 
 @inlined
-def _split(tables: Tables, state: State, node: Node, p: int) -> None:  # pragma: no cover - compiled
+def _split(tables: Trees, state: State, node: Node, p: int) -> None:  # pragma: no cover - compiled
     """Halve one range, the cheaper half on top of the stack."""
     top = state.counter[TOP]
     dear, cheap = state.stack[top], state.stack[top + 1]
@@ -159,7 +159,7 @@ def _split(tables: Tables, state: State, node: Node, p: int) -> None:  # pragma:
 
 
 @inlined
-def _price(tables: Tables, state: State, bans: Bans, node: Node, settled: bool) -> float:  # pragma: no cover - compiled
+def _price(tables: Trees, state: State, bans: Bans, node: Node, settled: bool) -> float:  # pragma: no cover - compiled
     """What a node must cost less than because of the features that it changes."""
     if bans.price.size == 0:
         return np.inf
@@ -176,9 +176,7 @@ def _price(tables: Tables, state: State, bans: Bans, node: Node, settled: bool) 
 
 
 @inlined
-def _open_rest(
-    tables: Tables, state: State, node: Node, cost: float, cap: float
-) -> None:  # pragma: no cover - compiled
+def _open_rest(tables: Trees, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
     """AND with what is open, kept or at any option: the level just above what may still be spent, cap - cost."""
     level = LEVELS - 1
     if not tables.shape.is_max and state.number[STAGE] < np.inf:
@@ -188,7 +186,7 @@ def _open_rest(
 
 
 @inlined
-def _agreed(tables: Tables, state: State, node: Node, room: float, grows: bool) -> bool:  # pragma: no cover - compiled
+def _agreed(tables: Trees, state: State, node: Node, room: float, grows: bool) -> bool:  # pragma: no cover - compiled
     """Whether a node is left by the bound over all trees at once, where that is worth its time.
 
     On sets always, once there are many nodes. On boxes of trees with few leaves while it cuts off one in four; else on
@@ -216,7 +214,7 @@ def _agreed(tables: Tables, state: State, node: Node, room: float, grows: bool) 
 
 @entry_bare
 def explore(
-    tables: Tables, state: State, stairs: Stairs, bans: Bans, node: Node, nodes: int
+    tables: Trees, state: State, stairs: Stairs, bans: Bans, node: Node, nodes: int
 ) -> bool:  # pragma: no cover - compiled
     """Visit at most ``nodes`` nodes; true when ``node`` is a single choice that may well be valid."""
     shape, stack, count, number = tables.shape, state.stack, state.counter, state.number

@@ -37,7 +37,7 @@ from armin.solve.search.trees.data import (
     WAY,
     Node,
     State,
-    Tables,
+    Trees,
 )
 from armin.solve.search.words import lowest_bit
 
@@ -47,7 +47,7 @@ _TINY = 1e-12
 
 
 @called
-def hopes(tables: Tables, state: State, node: Node, room: float) -> bool:  # pragma: no cover - compiled
+def hopes(tables: Trees, state: State, node: Node, room: float) -> bool:  # pragma: no cover - compiled
     """Whether a node can be valid; where features are open, ``state.hope`` says which may be the next that changes.
 
     ``state.work`` holds the leaves that the node can reach, whatever open features do, ``state.reference`` what its
@@ -100,7 +100,7 @@ def _pack(purse: FloatArray, gain: FloatArray, left: int, change: int) -> None: 
 
 
 @inlined
-def _passes(tables: Tables, state: State, d: int, left: int) -> bool:  # pragma: no cover - compiled
+def _passes(tables: Trees, state: State, d: int, left: int) -> bool:  # pragma: no cover - compiled
     """Whether a union can pass if open feature d changes and what is in the knapsack follows (d = -1: nothing does)."""
     way, good, last = -1, False, max(left - 1, 0)
     for r in range(tables.rows.shape[1]):
@@ -118,7 +118,7 @@ def _passes(tables: Tables, state: State, d: int, left: int) -> bool:  # pragma:
 
 
 @inlined
-def _shares(tables: Tables, state: State, u: int, left: int, room: float) -> None:  # pragma: no cover - compiled
+def _shares(tables: Trees, state: State, u: int, left: int, room: float) -> None:  # pragma: no cover - compiled
     """Fill ``state.gain[1]`` with phi for every row, feature and spending, and ``state.base[1]`` with b, for union u.
 
     With u = -1, only the trees in which candidates do not differ, in ``state.gain[0]`` and ``state.base[0]``.
@@ -144,9 +144,7 @@ def _shares(tables: Tables, state: State, u: int, left: int, room: float) -> Non
 
 
 @inlined
-def _share(
-    tables: Tables, state: State, v: int, u: int, left: int, room: float
-) -> float:  # pragma: no cover - compiled
+def _share(tables: Trees, state: State, v: int, u: int, left: int, room: float) -> float:  # pragma: no cover - compiled
     """Fill ``state.share`` with the best shares of one tree by spending, for a union or (-1) everybody; returns b_t."""
     shape, values, owes, listed = tables.shape, tables.values, tables.owes, state.listed
     size, home, done, w, end = 0, 0.0, False, tables.part[v], tables.part[v + 1]

@@ -18,10 +18,10 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import Above, TreeEnsemble
 from armin.solve.search.compiled import entry
 from armin.solve.search.trees.cells import Common
-from armin.solve.search.trees.data import ALL, COST, COUNT, KEPT, MASK, Exact, Shape, Tables
+from armin.solve.search.trees.data import ALL, COST, COUNT, KEPT, MASK, Exact, Shape, Trees
 from armin.solve.search.trees.leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
 from armin.solve.search.ways import rows_of
-from armin.solve.search.words import Ints, Words, lowest_bit
+from armin.solve.search.words import Bits, Ints, lowest_bit
 
 __all__ = ["TreeSearch", "build_tables"]
 
@@ -30,7 +30,7 @@ __all__ = ["TreeSearch", "build_tables"]
 class TreeSearch:
     """Tables for the kernels, and what Python needs to read the answer."""
 
-    tables: Tables
+    tables: Trees
     exact: Exact
     common_feature: list[int]
     local_feature: list[int]
@@ -73,7 +73,7 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
     )
     local_cell, local_part, local_cost, local_masks = _local_tables(reduced, slots, cell_masks, own_word)
     owes_at, owes, owes_cost = _owed(slots, leaves, order, leaf)
-    tables = Tables(
+    tables = Trees(
         shape=shape,
         part=part,
         values=values,
@@ -146,7 +146,7 @@ def _fixed_point(
 
 
 def _by_importance(
-    reduced: Reduced, slots: Slots, masks: Words, valid: Words, part: NDArray[np.int64], values: NDArray[np.int64]
+    reduced: Reduced, slots: Slots, masks: Bits, valid: Bits, part: NDArray[np.int64], values: NDArray[np.int64]
 ) -> tuple[list[Common], list[int]]:
     """Features whose change alone, or whose loss, moves the score most come first."""
     count = len(reduced.commons)
@@ -160,8 +160,8 @@ def _by_importance(
 
 
 def _sides(
-    commons: list[Common], order: list[int], slots: Slots, masks: Words, cap: float
-) -> tuple[NDArray[np.int64], IntArray, FloatArray, Words, Words]:
+    commons: list[Common], order: list[int], slots: Slots, masks: Bits, cap: float
+) -> tuple[NDArray[np.int64], IntArray, FloatArray, Bits, Bits]:
     """For each side of each feature the options below the budget, their costs and masks; and the masks of keep."""
     sizes = np.zeros((len(commons), 2), dtype=np.int64)
     options, costs = [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
@@ -185,8 +185,8 @@ def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _local_tables(
-    reduced: Reduced, slots: Slots, masks: Words, own_word: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], FloatArray, Words]:
+    reduced: Reduced, slots: Slots, masks: Bits, own_word: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], FloatArray, Bits]:
     locals_ = reduced.locals_
     width = max([1, *(f.option.size for f in locals_)])
     cell = np.zeros((len(locals_), width, reduced.first.size), dtype=np.int32)
@@ -247,9 +247,7 @@ def _exact_tables(
 
 
 @entry
-def _all_masks(
-    valid: Words, keep: Words, singles: Words, sides: Ints, total: int
-) -> Words:  # pragma: no cover - compiled
+def _all_masks(valid: Bits, keep: Bits, singles: Bits, sides: Ints, total: int) -> Bits:  # pragma: no cover - compiled
     """Row 0: nothing. Row 1: all leaves. Then sparse tables: level k joins 2^k rows, so two rows join any range.
 
     Level k + 1 of kept features d is row[k, d] AND row[k, d + 2^k]; of the options of a side, the same with OR.
@@ -285,7 +283,7 @@ def _all_masks(
 
 @entry
 def _importance(
-    keep: Words, free: Words, base: Words, part: Ints, values: Ints
+    keep: Bits, free: Bits, base: Bits, part: Ints, values: Ints
 ) -> FloatArray:  # pragma: no cover - compiled
     """How much feature d moves the bound: S(d free, others kept) - S(all kept) + S(all free) - S(d kept, others free).
 
