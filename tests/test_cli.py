@@ -404,7 +404,7 @@ def test_answers_in_every_format(bundle: str, tmp_path: Path) -> None:
     ]
     assert (tmp_path / "a.txt").read_text("utf-8").startswith("Row <b>: ")
     path = from_bundle(bundle, "--to", "csv", command="path").stdout.splitlines()
-    assert path[0] == "row,confidence,cost,changes"
+    assert path[0] == "row,share,cost,changes"
     assert len(path) > 1
     assert "<table>" in from_bundle(bundle, "--to", "html", command="path").stdout
 

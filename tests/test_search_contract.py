@@ -17,7 +17,7 @@ from armin.problem import Options, Problem, Solution, Status
 from armin.solve import solve, solve_best, solve_path
 from armin.solve.repeat import DIFFER
 from armin.solve.search import search, search_best, search_path
-from armin.solve.search.linear import engine as linear_engine
+from armin.solve.search.linear import searcher as linear_searcher
 from armin.solve.search.relu import engine as relu_engine
 from armin.solve.search.trees import engine as trees_engine
 
@@ -46,7 +46,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engines look up after every few nodes, and split nodes down to single choices."""
-    monkeypatch.setattr(linear_engine, "_NODES", 2)
+    monkeypatch.setattr(linear_searcher, "_NODES", 2)
     monkeypatch.setattr(trees_engine, "_LARGE", -1)
     monkeypatch.setattr(trees_engine, "_FEW_NODES", 5)
     monkeypatch.setattr(relu_engine, "FEW", 1.0)

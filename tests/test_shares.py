@@ -22,6 +22,8 @@ from armin.desk.contract import AlternativesAsked, Asked, LetterAsked
 from armin.desk.problems import ProblemError
 from armin.desk.service import Service
 from armin.desk.settings import DeskSettings
+from armin.explainer.advise import pose
+from armin.explainer.judge import judge_path
 from armin.letter import write_letter
 from armin.problem import Status
 from armin.recourse import Recourse, RecoursePath
@@ -213,3 +215,29 @@ def test_of_a_hundred_is_the_percentage(share: float) -> None:
     for language in LANGUAGES:
         words = catalogue(language)
         assert words.percent(share).replace("\u00a0%", "") == words.hundred(share)
+
+
+def test_no_cheaper_plan_that_both_samples_confirm_is_passed_over(served: tuple[Service, list[dict[str, Any]]]) -> None:
+    """Where fresh completions refuse the cheapest plan, the next one that they confirm is the answer."""
+    explainer: Any = served[0].bundle.explainer
+    raised = 0
+    for level in (0.6, 0.7, 0.8, 0.9):
+        one = explainer.at(level)
+        for row in served[1]:
+            answer = one.explain(row)
+            codes = one.schema.encode(pd.DataFrame([row]))[0]
+            posed = pose(one.current, codes, (), level)
+            assert posed.fresh is not None
+            weights, costs = posed.fresh.weights, []
+            points, _ = judge_path(one.current, posed.world, posed.stated, posed.fresh)
+            for point in points:
+                enough = posed.stated.problem.enough(float(posed.stated.problem.weights[point.accepted].sum()))
+                fresh = float(weights[point.fresh].sum() / weights.sum())
+                if enough and fresh >= level - 1e-9:
+                    costs.append(point.solution.cost)
+                elif enough and not costs:
+                    raised += 1
+            if costs and answer.changes:
+                assert answer.cost == pytest.approx(min(costs))
+                assert answer.share >= level - 1e-9
+    assert raised

@@ -28,8 +28,6 @@ Found = TypeVar("Found")
 
 MOST_REPAIRS = 50
 """How often an action that the user's own model refuses is replaced by the next best before giving up."""
-MOST_RAISES = 8
-"""How often the demand is raised before the surest plan so far is given as it is."""
 
 
 class MisreadError(Exception):
@@ -106,28 +104,23 @@ def judge_until_fresh(
     """Like :func:`judge`, but with a demand that rises until fresh completions agree with ``level`` as well.
 
     The completions that chose a plan flatter it: of many plans that are about good enough, the one that they happen to
-    favour wins. Fresh completions do not know which plan was chosen. Where they fall short of ``level``, more is asked
-    of the candidates, by as much as is lacking. If nothing more can be asked, the surest plan so far is the answer.
+    favour wins. Fresh completions do not know which plan was chosen. Where they fall short of ``level``, the path holds
+    the cheapest plan for every higher demand; the cheapest of these that fresh completions confirm is the answer, and
+    the surest if they confirm none.
     """
     start = time.perf_counter()
-    problem = stated.problem
-    best = found = judge(fitted, world, stated, problem, fresh, drawn=drawn)
+    found = judge(fitted, world, stated, stated.problem, fresh, drawn=drawn)
     if fresh is None or not fitted.settings.checks or not stated.asks_completions:
         return found
-    total = float(problem.weights.sum())
-    for _ in range(MOST_RAISES):
-        if found.solution.choice is None or found.fresh is None:
-            break
-        share = _share(fresh, found.fresh)
-        if best.fresh is None or share > _share(fresh, best.fresh):
-            best = found
-        if share >= level - 1e-9 or problem.required >= total * (1 - 1e-12):
-            break
-        lacking = max(problem.smallest_step, np.floor((level - share) * float(stated.weights.sum())))
-        reached = float(problem.weights[found.accepted].sum())
-        problem = problem.demanding(min(total, max(problem.required, reached) + lacking))
-        found = judge(fitted, world, stated, problem, fresh, drawn=False)
-    return replace(best, solution=replace(best.solution, seconds=time.perf_counter() - start))
+    if found.fresh is None or _share(fresh, found.fresh) >= level - 1e-9:
+        return found
+    problem = stated.problem
+    points, _ = _judged_path(fitted, world, stated, problem.required, fresh)
+    sure = [found, *(point for point in points if problem.enough(float(problem.weights[point.accepted].sum())))]
+    sure.sort(key=lambda point: point.solution.cost or 0.0)
+    shares = [0.0 if point.fresh is None else _share(fresh, point.fresh) for point in sure]
+    best = next((i for i, share in enumerate(shares) if share >= level - 1e-9), int(np.argmax(shares)))
+    return replace(sure[best], solution=replace(sure[best].solution, seconds=time.perf_counter() - start))
 
 
 def judge_path(
@@ -138,6 +131,12 @@ def judge_path(
     Points that the user's own model refuses are repaired.
     """
     least = stated.base + (float(stated.weights.min()) if stated.asks_completions else 1.0)
+    return _judged_path(fitted, world, stated, least, fresh, drawn=drawn)
+
+
+def _judged_path(
+    fitted: Fitted, world: World, stated: Stated, least: float, fresh: Sample | None, *, drawn: bool = False
+) -> tuple[list[Judged], Status]:
     found = fitted.settings.solving.path(stated.problem, least)
     last = found[-1].solution.status
     end = last if last in (Status.INFEASIBLE, Status.UNKNOWN) else Status.OPTIMAL
