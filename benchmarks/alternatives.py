@@ -1,8 +1,9 @@
 """Are other ways other ways? ``python -m benchmarks.alternatives``, or with ``--help``.
 
 Complete people whom the model rejects hide two values, and are offered three plans to choose from. Counted over the
-second and third: those that change all that another plan of the same person changes, and perhaps more (supersets);
-those that are dearer than another and no surer, or as dear and less sure (dominated), with and without the note that
+second and third: those that make each change of another plan of the same person, at least as far (supersets); those
+that change the first plan's features too, but one of them by less, which only fill up where too few others exist; those
+that are dearer than another and no surer, or as dear and less sure (dominated), with and without the note that
 says so.
 
 Whether there was something better is found out in another way: the twelve cheapest sets of features for each of six
@@ -149,8 +150,14 @@ def _spares(one: Way, other: Way) -> bool:
         abs(one.cost - other.cost) <= SLACK * other.cost and abs(one.share - other.share) <= SLACK))  # fmt: skip
 
 
+def _does_all(one: Recourse, other: Recourse) -> bool:
+    """Whether a plan makes each change of another one, at least as far."""
+    mine = {change.feature.name: change.cost for change in one.changes}
+    return all(mine.get(change.feature.name, -1.0) >= change.cost * (1 - SLACK) for change in other.changes)
+
+
 def _counts(found: list[tuple[Recourse, ...]]) -> dict[str, Any]:
-    supersets = silent = noted = certain = needless = unsure = total = 0
+    supersets = lesser = silent = noted = certain = needless = unsure = total = 0
     for plans in found:
         ways = [way_of(plan) for plan in plans]
         for i, (plan, way) in enumerate(zip(plans, ways, strict=True)):
@@ -159,7 +166,8 @@ def _counts(found: list[tuple[Recourse, ...]]) -> dict[str, Any]:
             total += 1
             said = NOTE in {note.code for note in plan.notes}
             worse = any(beats(other, way) for other in ways)
-            supersets += any(way.features >= other.features for j, other in enumerate(ways) if j != i)
+            supersets += any(_does_all(plan, other) for j, other in enumerate(plans) if j != i)
+            lesser += way.features >= ways[0].features
             certain += worse and ways[0].share >= 1
             noted += worse and said
             silent += worse and not said
@@ -169,6 +177,7 @@ def _counts(found: list[tuple[Recourse, ...]]) -> dict[str, Any]:
     return {
         "with a plan": len(with_plan), "with two ways": sum(len(plans) == 2 for plans in with_plan),
         "with three": sum(len(plans) == 3 for plans in with_plan), "other ways": total, "supersets": supersets,
+        "that ask for less of a change": lesser,
         "dominated, not said": silent, "dominated, and said": noted, "of these the first is 100 % sure": certain,
         "said, not dominated": needless, "share below 0.75": unsure,
     }  # fmt: skip

@@ -29,7 +29,7 @@ from armin.costs import (
     as_cost,
 )
 from armin.errors import ArminError, DataError, NotFittedError, ParameterError, SchemaError
-from armin.models.encoding import ReadClassifier
+from armin.models.encoding import AsTheyAre, ReadClassifier
 from armin.models.kinds import Above, LinearModel
 from armin.problem.stated import Stated, state_problem
 from armin.schema import Feature, Schema
@@ -369,7 +369,7 @@ def price_case(cost: Any, weights: Any, row: Any, candidates: Any) -> tuple[Sche
     schema = Schema.infer(frame, blanks={"a": "shift"})
     X = schema.encode(frame)
     model = LinearModel(np.ones((1, 3)), np.zeros(1), Above(0.0))
-    read = ReadClassifier(model, lambda codes: codes, np.arange(3, dtype=np.intp))
+    read = ReadClassifier(model, AsTheyAre(), np.arange(3, dtype=np.intp))
     candidates, weights = np.asarray(candidates, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     grid = build_grid(schema, np.asarray(row, dtype=np.float64), candidates, max_options=12)
     total = float(weights.sum())

@@ -21,8 +21,9 @@ from armin.explainer.judge import (
     judge_until_fresh,
     no_point,
 )
+from armin.explainer.others import dominates
 from armin.explainer.state import state
-from armin.explainer.ways import find_ways
+from armin.explainer.ways import find_lesser, find_ways, way_of
 from armin.explainer.world import find_world
 from armin.problem import Status
 from armin.problem.stated import Stated
@@ -204,15 +205,19 @@ def _others(
     if posed is None or judged is None or not first.changes or count == 1:
         return (first,) if first.found else ()
     level = fitted.settings.confidence if calibration is None else calibration.used_level
-    chosen = find_ways(fitted, posed.world, posed.stated, posed.fresh, judged, count - 1, level)
+    world, stated, fresh = posed.world, posed.stated, posed.fresh
+    chosen = find_ways(fitted, world, stated, fresh, judged, count - 1, level)
+    found = [way.judged for way in chosen.ways if way.judged is not None]
+    if len(found) < count - 1:
+        found += find_lesser(fitted, world, stated, fresh, [judged, *found], level)[: count - 1 - len(found)]
+    ways = [way_of(stated, fresh, one) for one in (judged, *found)]
     plans = [first.ranked(1)]
-    for way, worse in zip(chosen.ways, chosen.worse, strict=True):
-        assert way.judged is not None  # noqa: S101  ways that were found have one
+    for one, way in sorted(zip(found, ways[1:], strict=True), key=lambda pair: pair[1].cost):
         plan = make_recourse(
-            fitted, posed.world, posed.stated, way.judged, posed.sample, posed.fresh,
+            fitted, world, stated, one, posed.sample, fresh,
             confidence=level if fitted.settings.states else None, locked=locked,
         )  # fmt: skip
-        if worse:
+        if any(dominates(other, way) for other in ways):
             plan = replace(plan, notes=(*plan.notes, Message("others.no_surer")))
         plans.append(plan.ranked(len(plans) + 1))
     return tuple(plans)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from armin.arrays import BoolArray, FloatArray
 from armin.explainer.draw import Sample
 from armin.explainer.fitted import Fitted
 from armin.explainer.judge import Judged, judge_choices
 from armin.explainer.others import SLACK, Chosen, Way, choose_ways
 from armin.models.encoding import ReadClassifier
-from armin.problem import Choice, Problem, Solution
+from armin.problem import Choice, PairRule, Problem, Solution
 from armin.problem.stated import Stated
 from armin.recourse.world import World
 
-__all__ = ["find_ways", "share_of"]
+__all__ = ["find_lesser", "find_ways", "share_of", "way_of"]
 
 MOST_ROUNDS = 8
 """How often other ways are looked for before those that are known are shown."""
@@ -71,6 +73,71 @@ def share_of(stated: Stated, fresh: Sample | None, judged: Judged) -> float:
     return float(fresh.weights[judged.fresh].sum() / fresh.weights.sum())
 
 
+def find_lesser(
+    fitted: Fitted, world: World, stated: Stated, fresh: Sample | None, known: Sequence[Judged], level: float
+) -> list[Judged]:
+    """Plans that change all that the first of some known plans changes, but one of them by less, cheapest first.
+
+    Where too few plans do without one of its features, somebody who cannot go as far is still helped by one that asks
+    for less there and for something else beside it. None does all that another plan does, at least as far.
+    """
+    problem = stated.problem
+    first = known[0].solution.choice or ()
+    sets = frozenset(_changed(judged.solution.choice or ()) for judged in known)
+    found: list[Judged] = []
+    for d in sorted(_changed(first)):
+        limited = _asking_less(replace(problem, forbidden_sets=problem.forbidden_sets | sets), d, first[d])
+        if limited is not None:
+            solutions = fitted.settings.solving.best(limited, 1)
+            found += judge_choices(fitted, world, stated, solutions, fresh)
+    found.sort(key=lambda judged: judged.solution.cost or 0.0)
+    taken = list(known)
+    for judged in found:
+        enough = problem.enough(float(problem.weights[judged.accepted].sum()))
+        if enough and share_of(stated, fresh, judged) >= level - SLACK and _differs(problem, judged, taken):
+            taken.append(judged)
+    return taken[len(known) :]
+
+
+def _changed(choice: Choice) -> frozenset[int]:
+    return frozenset(d for d, j in enumerate(choice) if j)
+
+
+def _differs(problem: Problem, judged: Judged, others: Sequence[Judged]) -> bool:
+    """Whether a plan changes another set of features than each other one, and none of the two does all that the other
+    does.
+    """
+
+    def contains(one: Choice, other: Choice) -> bool:
+        cost = [option.costs for option in problem.options]
+        return all(one[d] and cost[d][one[d]] >= cost[d][j] * (1 - SLACK) for d, j in enumerate(other) if j)
+
+    mine = judged.solution.choice or ()
+    theirs = [other.solution.choice or () for other in others]
+    return not any(_changed(mine) == _changed(o) or contains(mine, o) or contains(o, mine) for o in theirs)
+
+
+def _asking_less(problem: Problem, feature: int, option: int) -> Problem | None:
+    """The problem without the options of a feature that go at least as far as one does; None if it has no other.
+
+    They are ruled out by a table with any other feature, which every engine knows how to obey.
+    """
+    other = next((i for i in range(len(problem.options)) if i != feature), None)
+    costs = problem.options[feature].costs
+    less = costs < costs[option] * (1 - SLACK)
+    less[0] = True
+    if other is None or less.sum() == 1:
+        return None
+    table = np.repeat(less[:, None], problem.options[other].size, axis=1)
+    return replace(problem, rules=(*problem.rules, PairRule(feature, other, table)))
+
+
+def way_of(stated: Stated, fresh: Sample | None, judged: Judged) -> Way:
+    """A plan as far as choosing among plans needs to know it."""
+    choice = judged.solution.choice or ()
+    return Way(_changed(choice), stated.problem.cost(choice), share_of(stated, fresh, judged), judged)
+
+
 class _Finding:
     """One row's ways, round by round.
 
@@ -89,7 +156,7 @@ class _Finding:
         level: float,
     ) -> None:
         self.fitted, self.world, self.stated, self.fresh, self.count = fitted, world, stated, fresh, count
-        self.first = self._way(first)
+        self.first = way_of(stated, fresh, first)
         self.pool: dict[Choice, Way] = {}
         asked = level if stated.asks_completions else 0.0
         self.least = min(asked, self.first.share) - SLACK
@@ -138,12 +205,7 @@ class _Finding:
         problem = self.stated.problem
         new = [solution for solution in found if solution.choice not in self.pool]
         for judged in judge_choices(self.fitted, self.world, self.stated, new, self.fresh):
-            way = self._way(judged)
+            way = way_of(self.stated, self.fresh, judged)
             weight = float(problem.weights[judged.accepted].sum())
             if judged.solution.choice is not None and problem.enough(weight) and way.share >= self.least:
                 self.pool[judged.solution.choice] = way
-
-    def _way(self, judged: Judged) -> Way:
-        choice = judged.solution.choice or ()
-        features = frozenset(d for d, j in enumerate(choice) if j)
-        return Way(features, self.stated.problem.cost(choice), share_of(self.stated, self.fresh, judged), judged)

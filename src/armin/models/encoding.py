@@ -193,7 +193,7 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     schema = oracle.schema
     if blackbox:
         box = BlackBox(oracle.accepts, len(schema))
-        return ReadClassifier(box, _AsTheyAre(), np.arange(len(schema), dtype=np.intp))
+        return ReadClassifier(box, AsTheyAre(), np.arange(len(schema), dtype=np.intp))
     wrapped, final = unwrap(oracle.estimator)
     steps = [step for outer in wrapped for step in _laid_open(outer)]
     model: Model = read_model(final, oracle.target.labels, threshold=oracle.threshold)
@@ -250,7 +250,7 @@ class _Steps:
         return self.prepare(rows)
 
 
-class _AsTheyAre:
+class AsTheyAre:
     """Codes are the model's inputs."""
 
     def __call__(self, codes: FloatArray) -> FloatArray:
