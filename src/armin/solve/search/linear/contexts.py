@@ -97,30 +97,45 @@ class Contexts:
     Attributes
     ----------
     problem, moves : the problem, and what its options do to the scores
-    patterns : for each feature; the first holds "keep" and all options that move candidates alike
+    size, kept : of the options that move all candidates alike, how many each feature has, and which; "keep" is not
+        among them, and goes with them
+    others : for each feature that has some, its other patterns
     score : array of shape (N, rows), before any change
     """
 
     problem: Problem
     moves: Gains
-    patterns: list[list[Pattern]]
+    size: IntArray
+    kept: IntArray
+    others: dict[int, list[Pattern]]
     score: FloatArray
+
+    @cached_property
+    def patterns(self) -> list[list[Pattern]]:
+        """The patterns of each feature; the first holds what moves all candidates alike."""
+        found, begin = [], self._begin
+        for d in range(self.size.size):
+            plain = self.kept[begin[d] : begin[d + 1]]
+            found.append([Pattern(None, plain, self.moves.gain[plain], False), *self.others.get(d, [])])
+        return found
 
     @property
     def uneven(self) -> list[int]:
         """The features with several patterns, those with few of them first."""
-        several = [d for d, patterns in enumerate(self.patterns) if len(patterns) > 1]
-        return sorted(several, key=lambda d: len(self.patterns[d]))
+        return sorted(self.others, key=lambda d: (len(self.others[d]), d))
 
     @property
     def count(self) -> float:
         """How many combinations there are, whatever the number of changes."""
-        return float(np.prod([float(len(patterns)) for patterns in self.patterns]))
+        return float(np.prod([1.0 + len(patterns) for patterns in self.others.values()]))
 
     @cached_property
     def sizes(self) -> IntArray:
         """How many options each feature has, in all patterns."""
-        return np.array([sum(p.option.size for p in each) for each in self.patterns], dtype=np.int64)
+        sizes = self.size.copy()
+        for d, patterns in self.others.items():
+            sizes[d] += sum(p.option.size for p in patterns)
+        return sizes
 
     @cached_property
     def choices(self) -> float:
@@ -136,27 +151,23 @@ class Contexts:
     def combinations(self) -> Iterator[dict[int, int]]:
         """Every combination that respects the number of changes: the patterns of features, where not the first."""
         uneven = self.uneven
-        for picks in product(*(range(len(self.patterns[d])) for d in uneven)):
+        for picks in product(*(range(1 + len(self.others[d])) for d in uneven)):
             forced = {d: p for d, p in zip(uneven, picks, strict=True) if p}
             if len(forced) <= self.problem.limit:
                 yield forced
 
     @cached_property
-    def _first(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-        """The first patterns: the size of each, where each begins, and their options and gains one after another."""
-        size = np.array([each[0].option.size for each in self.patterns], dtype=np.int64)
-        none = np.zeros((0, self.score.shape[1]))
-        option = np.concatenate([np.zeros(0, dtype=np.int64), *(each[0].option for each in self.patterns)])
-        gain = np.concatenate([none, *(each[0].gain for each in self.patterns)])
-        return size, np.append(0, np.cumsum(size)), option, gain
+    def _begin(self) -> IntArray:
+        """Where the options of each feature begin among those kept."""
+        return np.append(0, np.cumsum(self.size))
 
     def make(self, picks: dict[int, int]) -> Context:
         """The context in which some features have other patterns than their first."""
-        size, begin, option, gain = self._first
-        size, forced, score = size.copy(), np.zeros(size.size, dtype=bool), self.score
+        begin, option, gain = self._begin, self.kept, self.moves.gain[self.kept]
+        size, forced, score = self.size.copy(), np.zeros(self.size.size, dtype=bool), self.score
         options, gains, end = [], [], 0
         for d in sorted(picks):
-            pattern = self.patterns[d][picks[d]]
+            pattern = self.others[d][picks[d] - 1]
             options += [option[end : begin[d]], pattern.option]
             gains += [gain[end : begin[d]], pattern.gain]
             end, size[d], forced[d] = begin[d + 1], pattern.option.size, pattern.forced
@@ -174,7 +185,7 @@ class Contexts:
     @property
     def doubt(self) -> float:
         """What rounding may hide in a sum of scores and gains."""
-        return (len(self.patterns) + 2) * self.moves.doubt
+        return (self.size.size + 2) * self.moves.doubt
 
 
 def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) -> Contexts | None:
@@ -191,14 +202,13 @@ def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) ->
     heard = np.array([bool(model.weights[:, o.columns].any()) for o in problem.options], dtype=bool)
     score = problem.candidates @ rows.coefficients.T + rows.offset
     kept, size = efficient(moves, special, apart, moves.doubt * heard)
-    ends = np.cumsum(size)
-    patterns = []
-    for d in range(size.size):
-        plain = kept[ends[d] - size[d] : ends[d]]
+    others: dict[int, list[Pattern]] = {}
+    for d in () if moves.even.all() else range(size.size):
         whole = bool(special[d])
-        others = _uneven(problem, d, rows, moves, whole, whole or apart)
-        patterns.append([Pattern(None, plain, moves.gain[plain], False), *others])
-    return Contexts(problem, moves, patterns, score)
+        found = list(_uneven(problem, d, rows, moves, whole, whole or apart))
+        if found:
+            others[d] = found
+    return Contexts(problem, moves, size, kept, others, score)
 
 
 def _uneven(problem: Problem, d: int, rows: Folded, moves: Gains, special: bool, apart: bool) -> Iterator[Pattern]:

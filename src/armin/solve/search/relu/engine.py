@@ -11,7 +11,7 @@ import numpy as np
 from armin.models.kinds import ReluNetwork
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
 from armin.solve.search.dive import dive
-from armin.solve.search.goals import BETTER, Bans, Goal, Stairs, consider, wanted
+from armin.solve.search.goals import BETTER, Bans, Cheapest, Goal, Stairs, consider, wanted
 from armin.solve.search.relu.data import (
     NEWEST,
     OPEN,
@@ -123,7 +123,7 @@ class ReluEngine:
             if self._advance(task, goal) != DONE:
                 heappush(queue, (max(bound, task.bound()), i, task))
             yield
-            if self.nodes > SOON * _share(task.tables) and not self.dived:
+            if isinstance(goal, Cheapest) and self.nodes > SOON * _share(task.tables) and not self.dived:
                 yield from self._dive(goal)
                 if last is not None:
                     return

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Choice, Problem
 from armin.solve.search.dive import dive
-from armin.solve.search.goals import Frontier, Goal, wanted
+from armin.solve.search.goals import Cheapest, Frontier, Goal, wanted
 from armin.solve.search.trees.bound import free_rest
 from armin.solve.search.trees.data import (
     CAP,
@@ -43,7 +43,8 @@ _STEP = 1.5  # from one budget to the next
 _LARGE = 5000  # leaves from which tables are made anew for each budget
 _FEW_NODES, _MANY_NODES = 2000, 20_000  # between two looks at the clock
 _PLAIN = 3000  # nodes of a stage that get by with the plain bound: most problems end before
-_SOON = 1_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
+_NEVER = 1 << 60
+_SOON = 4_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
 _LOOKS, _FEW_LOOKS = 120, 30  # of a dive, in small and in large models
 
 
@@ -75,12 +76,15 @@ class _Run:
         """About how much was done: nodes times words, for every 64 groups."""
         return self.nodes * self.state.work.size * (1 + int(self.state.counter[GROUPS]) // 64)
 
-    def begin(self, cap: float, proved: float) -> None:
-        """Start at the root, for choices that cost less than ``cap``; those below ``proved`` are all known."""
+    def begin(self, cap: float, proved: float, plain: int = _PLAIN) -> None:
+        """Start at the root, for choices that cost less than ``cap``; those below ``proved`` are all known.
+
+        So many nodes get by with the ``plain`` bound.
+        """
         state = self.state
         state.number[CAP] = state.number[STAGE] = cap
         state.number[PROVED] = proved
-        state.counter[TOP], state.counter[PLAIN] = 1, state.counter[NODES] + _PLAIN
+        state.counter[TOP], state.counter[PLAIN] = 1, state.counter[NODES] + plain
         state.stack[0] = 0
         free_rest(self.search.tables, cap, state.rest)
 
@@ -183,6 +187,8 @@ class TreeEngine:
     def search(self, goal: Goal) -> Iterator[None]:
         """Let the budget grow until all is proved."""
         step, before = _STEP, 0
+        # a second bound and a dive pay where one choice is wanted, or where the model is large
+        hard = self.large or isinstance(goal, Cheapest)
         if self.large:
             yield from self._dive(goal)
             if goal.worst < np.inf:
@@ -193,12 +199,12 @@ class TreeEngine:
             self.run = _new_run(self.reduced, self.cap if self.large else np.inf, self.nodes)
         while True:
             run, start = self.run, self.run.nodes
-            run.begin(min(self.cap, goal.worst), self.bound)
+            run.begin(min(self.cap, goal.worst), self.bound, _PLAIN if hard else _NEVER)
             while not run.finished:
                 run.advance(goal, self._share())
                 if not run.finished:
                     yield
-                    if run.work > _SOON:
+                    if hard and run.work > _SOON:
                         yield from self._dive(goal)
                         run.state.number[CAP] = min(run.state.number[CAP], goal.worst)
             if goal.worst <= self.cap or self.cap > self.dearest:
