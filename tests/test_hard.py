@@ -52,6 +52,18 @@ def test_decisions_that_round_are_asked(kind: HardKind) -> None:
                 ask()
 
 
+@pytest.mark.parametrize("seed", [163, 8388])
+def test_what_a_dive_offers_was_evaluated_by_the_model(seed: int) -> None:
+    """Where a decision rounds, margins alone let a refused choice through, and robust recourse went in circles."""
+    problem = hard_problem(np.random.default_rng([1794858491, 0, seed, HARD_KINDS.index("trees")]), "trees")
+    assert isinstance(getattr(problem.model, "decision", None), AmongLinked)
+    with small_steps(True):
+        for n in range(problem.n_candidates):
+            part = problem.among([n], required=float(problem.weights[n]))
+            check_one(Truth(part), search(part))
+        check_one(Truth(problem), solve_robust(problem, "search"), Truth(problem).total)
+
+
 def test_the_check_notices_wrong_answers() -> None:
     """What is wrong by the least step of a cost, a weight or a status is found out."""
     model = LinearModel(np.ones((1, 1)), np.array([-2.0]), Above(0.0))

@@ -81,6 +81,8 @@ class _Dive:
         self.problem, self.goal, self.nearby, self.looks = problem, goal, nearby, looks
         self.required = required - WEIGHT_TOLERANCE * float(problem.weights.sum())
         self.whole = bool(np.all(problem.weights == np.floor(problem.weights)))
+        decision = getattr(problem.model, "decision", None)
+        self.rounds = decision is not None and decision.blur > 0.0  # then margins do not decide
         self.best: Choice | None = None
         self.bound = float("inf")
         self.extra = 0.0  # by how much the thinned candidates are too easy
@@ -166,8 +168,8 @@ class _Dive:
             return False
         margins = self.nearby.margins(choice, self.all)
         weight = float(self.nearby.weight[margins >= 0.0].sum())
-        if not self.whole or np.abs(margins).min() <= self.nearby.slack:
-            weight = problem.weight_accepted(choice)  # too close to tell from sums in another order
+        if self.rounds or not self.whole or weight >= self.required or np.abs(margins).min() <= self.nearby.slack:
+            weight = problem.weight_accepted(choice)  # what is offered was evaluated by the model itself
         if weight < self.required:
             self.extra = max(self.extra, self.required - weight)
             self.refused.add(choice)
