@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -255,7 +256,7 @@ def _explainer(
 ) -> Explainer:
     if not isinstance(settings, dict) or not isinstance(learned, dict) or {"cost_", "sampler_"} - set(learned):
         raise DataError("The bundle lacks its settings, its cost or its sampler. Get it again from its source.")
-    unknown = sorted(set(settings) - set(method._get_param_names()) | {"classifier", "schema"} & set(settings))
+    unknown = sorted(set(settings) - set(signature(method).parameters) | {"classifier", "schema"} & set(settings))
     if unknown:
         raise DataError(f"The bundle has a setting {unknown[0]!r} that this version does not know. Update ARMIN.")
     for name in ROLES:

@@ -140,7 +140,7 @@ def _html(answer: Answer) -> str:
 
     if isinstance(answer, Failure):
         return f"<p>Not explained. {escape(str(answer.error))}</p>"
-    return answer._repr_html_()
+    return answer.html()
 
 
 def _lines(answer: Answer, kind: str) -> list[list[Any]]:

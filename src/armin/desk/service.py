@@ -136,7 +136,7 @@ class Service:
             "promise": _promise(explainer),
             "features": [feature_dict(feature) for feature in self.schema],
             "people": [
-                {"name": p["name"], "story": p.get("story") or "", "row": self._whole(p["row"])}
+                {"name": p["name"], "story": p.get("story") or "", "row": self.whole(p["row"])}
                 for p in self.bundle.people
             ],
             "languages": list(self.languages),
@@ -150,7 +150,7 @@ class Service:
 
     def recourse(self, asked: PlanAsked) -> dict[str, Any]:
         """The cheapest plan that works for enough plausible people."""
-        return self.told(asked, self._plan(asked)) | {"reference": _reference()}
+        return self.told(asked, self.plan(asked)) | {"reference": _reference()}
 
     def path(self, asked: Asked) -> dict[str, Any]:
         """The cheapest plan for every confidence."""
@@ -190,7 +190,7 @@ class Service:
         from armin.letter import write_letter
 
         choice = asked.choice
-        plans = self._plans(asked, max(choice + 1, 3)) or [self._plan(asked)]
+        plans = self._plans(asked, max(choice + 1, 3)) or [self.plan(asked)]
         if choice >= len(plans):
             text = f"'choice' must be one of the {len(plans)} plans, counted from 0. Got {choice} instead."
             raise ProblemError.of_fields([("choice", "#/choice", text)])
@@ -202,7 +202,8 @@ class Service:
         )  # fmt: skip
         return LetterPage(letter.html, letter.content_security_policy)
 
-    def _plan(self, asked: Asked) -> Recourse:
+    def plan(self, asked: Asked) -> Recourse:
+        """The plan itself, before it is told."""
         explainer = self._fitted(asked)
         plan: Recourse = explainer.explain(asked.row, locked=asked.locked)
         return plan
@@ -263,7 +264,7 @@ class Service:
             name = "decision" if asked.decision == "blank" else "reapply"
             raise ProblemError.of_fields([(name, f"#/{name}", str(error))]) from None
 
-    def _whole(self, row: Row) -> dict[str, Value | None]:
+    def whole(self, row: Row) -> dict[str, Value | None]:
         """A prepared applicant's row with all columns."""
         return {name: row.get(name) for name in self.schema.names}
 
@@ -303,7 +304,7 @@ def warm_up(service: Service) -> None:
     for one in (explainer, searching):
         for row in rows:
             quick = Service(_Instead(service.bundle, one), replace(service.settings, time_limit=5.0))
-            quick._plan(Asked(row=service._whole(row)))
+            quick.plan(Asked(row=service.whole(row)))
 
 
 @dataclass(frozen=True, eq=False)

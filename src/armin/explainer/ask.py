@@ -241,6 +241,10 @@ class AskOrAct:
         return "\n".join([self.sentence, *(f"  - {question.sentence}" for question in self.questions)])
 
     def _repr_html_(self) -> str:
+        return self.html()
+
+    def html(self) -> str:
+        """The answer as HTML, as notebooks show it."""
         items = "".join(f"<li>{escape(question.sentence)}</li>" for question in self.questions)
         return f"<div><strong>{escape(self.sentence)}</strong>{f'<ul>{items}</ul>' if items else ''}</div>"
 

@@ -423,7 +423,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self._prepare_many(fitted, [row for _, row in rows], locked)
         size = max(1, min(BLOCK, len(rows) // (4 * effective_n_jobs(n_jobs))))
         blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        tasks = (delayed(_explain_block)(self, block, tuple(locked)) for block in blocks)
+        tasks = (delayed(self._explain_block)(block, tuple(locked)) for block in blocks)
         answers: Iterable[Recourse | Failure] = chain.from_iterable(
             Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
         )
@@ -435,6 +435,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             answers = track(answers, description="Explaining", total=len(rows), transient=True, console=console)
         return Recourses(tuple(answers), tuple(table.index))
 
+    @in_one_thread
     def _explain_block(
         self, rows: Sequence[tuple[Any, Mapping[str, Any]]], locked: tuple[str, ...]
     ) -> list[Recourse | Failure]:
@@ -474,13 +475,6 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _level(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> tuple[float, Calibration | None]:
         """The confidence to ask for, and the test on real people that chose it, if there was one."""
         return fitted.settings.confidence, None
-
-
-@in_one_thread
-def _explain_block(
-    explainer: Explainer, rows: Sequence[tuple[Any, Mapping[str, Any]]], locked: tuple[str, ...]
-) -> list[Recourse | Failure]:
-    return explainer._explain_block(rows, locked)
 
 
 def _same(one: Any, other: Any) -> bool:

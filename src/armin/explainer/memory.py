@@ -48,18 +48,18 @@ class GuessingJudge:
         self._read = read
         self.behind = behind
         self.asked: list[FloatArray] = []
-        self._answers: list[BoolArray] = []
+        self.answers: list[BoolArray] = []
 
     def accepts(self, codes: FloatArray) -> BoolArray:
         """Which rows, given as codes (n, D), get the desired decision by the reading."""
         answer: BoolArray = self._read.model.accepts(self._read.encode(codes))
         self.asked.append(codes)
-        self._answers.append(answer)
+        self.answers.append(answer)
         return answer
 
     def wrong(self, judge: Judge) -> bool:
         """Whether the estimator disagrees with any of the answers."""
-        return any((judge.accepts(a) != b).any() for a, b in zip(self.asked, self._answers, strict=True))
+        return any((judge.accepts(a) != b).any() for a, b in zip(self.asked, self.answers, strict=True))
 
 
 def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
@@ -74,7 +74,7 @@ def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
             (i, guess.behind, codes, answer)
             for i, guess in enumerate(guesses)
             if guess is not None
-            for codes, answer in zip(guess.asked, guess._answers, strict=True)
+            for codes, answer in zip(guess.asked, guess.answers, strict=True)
             if bool(np.isnan(codes).any()) == blank
         ]
         if asked:

@@ -283,10 +283,10 @@ class ARMIN(Explainer):
         the highest confidence that any test chose, without a promise, and its notes say so.
         """
         other: ARMIN = copy(self)
-        other._tests = False
+        other.may_test = False
         return other
 
-    _tests = True
+    may_test = True
 
     def tested(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Calibration | None:
         """The test on real people that a promise to this row would rest on, if it was made already.
@@ -316,7 +316,7 @@ class ARMIN(Explainer):
         if promise is None or not np.isnan(codes).any() or find_world(fitted, codes).accepted:
             return fitted.settings.confidence, None
         found = self.calibrations_.get(self._pattern(fitted, codes, locked))
-        if found is None and not self._tests:
+        if found is None and not self.may_test:
             known = self.tested_levels()
             pooled = self.calibrations_.get(replace(self._pattern(fitted, codes, locked), blanks=None))
             if pooled is not None:

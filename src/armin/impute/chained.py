@@ -102,7 +102,7 @@ class ChainedEquations(
             for d in order:
                 model = self._regress(schema, d, design, filled[:, d], ~blank[:, d])
                 holes = blank[:, d]
-                filled[holes, d] = self._conditional(model, d, design[holes], rng)
+                filled[holes, d] = self.conditional(model, d, design[holes], rng)
                 design[holes, self.design_.columns[d]] = self.design_.feature(d, filled[holes, d])
         self.models_ = tuple(self._regress(schema, d, design, filled[:, d], ~blank[:, d]) for d in range(len(schema)))
         self.start_ = self._start(filled, schema, rng)
@@ -179,7 +179,7 @@ class _One:
     blank: int
 
     def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
-        return self.sampler._conditional(self.model, self.blank, np.empty((n, 0)), rng)[:, None]
+        return self.sampler.conditional(self.model, self.blank, np.empty((n, 0)), rng)[:, None]
 
     def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
         return self(n * endings, rng).reshape(n, endings, 1)
@@ -215,7 +215,7 @@ class _Chain:
         return out
 
     def _given(self, i: int, design: FloatArray, rng: np.random.Generator) -> FloatArray:
-        return self.sampler._conditional(self.models[i], int(self.blanks[i]), design, rng)
+        return self.sampler.conditional(self.models[i], int(self.blanks[i]), design, rng)
 
     def _all_but(self, last: int, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """The values (n, blanks) when only ``last`` is to be drawn once more, and their design."""

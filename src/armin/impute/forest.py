@@ -82,7 +82,7 @@ class ForestDonors(
         for _ in range(self.rounds if order else 0):
             for d in order:
                 forest = self._grown(schema, d, filled, ~blank[:, d], rng)
-                filled[blank[:, d], d] = self._conditional(forest, d, filled[blank[:, d]], rng)
+                filled[blank[:, d], d] = self.conditional(forest, d, filled[blank[:, d]], rng)
         self.forests_ = tuple(self._grown(schema, d, filled, ~blank[:, d], rng) for d in range(len(schema)))
         self.start_ = self._start(filled, schema, rng)
 
@@ -105,5 +105,5 @@ class ForestDonors(
         values[:, blanks] = 0.0 if blanks.size == 1 else self.start_.ready(row, blanks)(n, rng)
         for _ in range(self.sweeps if blanks.size > 1 else 1):
             for d in blanks:
-                values[:, d] = self._conditional(self.forests_[d], int(d), values, rng)
+                values[:, d] = self.conditional(self.forests_[d], int(d), values, rng)
         return values[:, blanks]

@@ -51,7 +51,7 @@ class InTurn(BaseSampler):
         some = rng.choice(filled.shape[0], min(_START_ROWS, filled.shape[0]), replace=False)
         return NearestDonors().fit(filled[some], schema)
 
-    def _conditional(
+    def conditional(
         self, model: _Conditional | None, d: int, given: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Column ``d`` given the rest, by its model, or from its own values where there is none."""

@@ -352,8 +352,12 @@ class Recourse:
     def __str__(self) -> str:
         return self.text()
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The answer as HTML, as notebooks show it."""
         return recourse_html(self.outcome, *self._messages())
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
     def plot(self, ax: Any = None, language: str = "en") -> Any:
         """Draw what each change costs, in a language; returns the matplotlib Axes."""

@@ -90,8 +90,12 @@ class RecoursePath(Sequence[Recourse]):
     def __str__(self) -> str:
         return self.text()
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The answer as HTML, as notebooks show it."""
         return path_html(self.to_list(), self.end.value)
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
     def plot(self, ax: Any = None, language: str = "en") -> Any:
         """Draw cost against the share in a language; returns the matplotlib Axes."""
