@@ -85,8 +85,14 @@ def test_few_features_do_not_keep_out_many_ways() -> None:
     assert named(choose_ways(first, pool, 1).ways) == ["ab"]
 
 
+def test_never_more_ways_than_were_asked_for() -> None:
+    """Two ways of which one hides a better one must not be taken for too few."""
+    pool = [way("be", 1.0, 0.8), way("bd", 2.0, 1.0), way("e", 1.0, 1.0), way("ef", 2.0, 1.0)]
+    assert len(choose_ways(way("a", 1.0, 0.8), pool, 2).ways) == 2
+
+
 SOME = st.builds(
-    Way, st.frozensets(st.integers(0, 3), min_size=1), st.integers(1, 6).map(float), st.sampled_from([0.8, 0.9, 1.0])
+    Way, st.frozensets(st.integers(0, 4), min_size=1, max_size=3), st.integers(1, 6).map(float), st.sampled_from([0.8, 0.9, 1.0])
 )
 
 
@@ -185,6 +191,19 @@ def test_whoever_lists_all_choices_finds_no_better_ways(seed: int, count: int) -
                 assert good(first, [*rest, other]) <= good(first, others)
     if len(shown) < count - 1 or len(others) < len(shown):
         assert not any(all(not clash(one, other) for other in others) for one in needed)
+
+
+@pytest.mark.parametrize(("seed", "count", "worse"), [(16, 3, 2), (30, 3, 0), (31, 2, 0), (74, 3, 0)])
+def test_what_fresh_completions_do_not_confirm_is_replaced(seed: int, count: int, worse: int) -> None:
+    """A path has the surest plans by one sample; where another disagrees, other plans are looked at before giving up."""
+    world = make_world(seed)
+    explainer = ARMIN(
+        world.classifier, world.schema, desired="yes", sampler="donors",
+        n_samples=12, n_fresh=60, max_changes=3, max_options=5,
+    ).fit(world.X)  # fmt: skip
+    plans = explainer.alternatives(world.row, 3)
+    assert len(plans) == count
+    assert sum(NOTE in {note.code for note in plan.notes} for plan in plans) == worse
 
 
 class Flatterer:

@@ -149,6 +149,8 @@ class _Choosing:
         self.steps += 1
         if len(taken) > len(self.best) and self._stands(taken):
             self.best = taken
+        if len(taken) == self.count:
+            return
         for i in range(taken[-1] + 1 if taken else 0, len(self.ways)):
             most = len(taken) + min(self.count - len(taken), self.longest[i])
             if self.steps >= MOST_STEPS or most <= len(self.best):

@@ -9,6 +9,7 @@ from typing import Literal
 from armin.actions import Grid
 from armin.problem import PathPoint, Problem, Solution
 from armin.solve import solve, solve_best, solve_path
+from armin.solve.repeat import Differ
 from armin.solve.robust import solve_robust
 
 __all__ = ["Decision", "Reapply", "Settings", "Solving"]
@@ -54,9 +55,9 @@ class Solving:
         """The cheapest choice for every requirement from ``least`` on."""
         return solve_path(problem, self._named, solver=self.solver, time_limit=self.time_limit, least=least)
 
-    def best(self, problem: Problem, count: int) -> list[Solution]:
-        """The cheapest choices, none of which changes all the features of a cheaper one."""
-        found = solve_best(problem, count, self._named, differ="cores", solver=self.solver, time_limit=self.time_limit)
+    def best(self, problem: Problem, count: int, differ: Differ = "cores") -> list[Solution]:
+        """The cheapest choices that differ; if nothing else is said, none changes all the features of a cheaper one."""
+        found = solve_best(problem, count, self._named, differ=differ, solver=self.solver, time_limit=self.time_limit)
         return [solution for solution in found if solution.choice is not None]
 
 

@@ -22,6 +22,9 @@ __all__ = ["find_lesser", "find_ways", "share_of", "way_of"]
 MOST_ROUNDS = 8
 """How often other ways are looked for before those that are known are shown."""
 
+DEMANDS, MANY = 4, 8
+"""If some ways are worse than others after that: for how many demands, and how many plans for each."""
+
 Sets = frozenset[frozenset[int]]
 
 
@@ -174,7 +177,19 @@ class _Finding:
             left = self._left(without)
             self._add([point.solution for point in self.fitted.settings.solving.path(left, left.required)])
             chosen = self._chosen()
+        if chosen.good < self.count and self.first.share < 1 - SLACK:
+            self._add_many()
+            chosen = self._chosen()
         return chosen
+
+    def _add_many(self) -> None:
+        """Add the cheapest plans for a few demands: what one sample takes for the surest, another may not confirm."""
+        left = self._left(frozenset())
+        total = float(left.weights.sum())
+        demands = {min(total, float(np.ceil(asked))) for asked in np.linspace(left.required, total, DEMANDS)}
+        for asked in sorted(demands):
+            for differ in ("sets", "cores"):
+                self._add(self.fitted.settings.solving.best(left.demanding(asked), MANY, differ))
 
     def _chosen(self) -> Chosen:
         return choose_ways(self.first, list(self.pool.values()), self.count)
