@@ -92,7 +92,10 @@ def test_never_more_ways_than_were_asked_for() -> None:
 
 
 SOME = st.builds(
-    Way, st.frozensets(st.integers(0, 4), min_size=1, max_size=3), st.integers(1, 6).map(float), st.sampled_from([0.8, 0.9, 1.0])
+    Way,
+    st.frozensets(st.integers(0, 4), min_size=1, max_size=3),
+    st.integers(1, 6).map(float),
+    st.sampled_from([0.8, 0.9, 1.0]),
 )
 
 
@@ -195,7 +198,7 @@ def test_whoever_lists_all_choices_finds_no_better_ways(seed: int, count: int) -
 
 @pytest.mark.parametrize(("seed", "count", "worse"), [(16, 3, 2), (30, 3, 0), (31, 2, 0), (74, 3, 0)])
 def test_what_fresh_completions_do_not_confirm_is_replaced(seed: int, count: int, worse: int) -> None:
-    """A path has the surest plans by one sample; where another disagrees, other plans are looked at before giving up."""
+    """A path has the surest plans by one sample; where another disagrees, more plans are looked at."""
     world = make_world(seed)
     explainer = ARMIN(
         world.classifier, world.schema, desired="yes", sampler="donors",
