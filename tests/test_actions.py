@@ -72,7 +72,7 @@ def is_legal(feature: Feature, code: float) -> bool:
 
 
 @LAW
-@given(people(), st.integers(2, 120), st.sampled_from(["human", "paper"]), st.booleans())
+@given(people(), st.integers(2, 120), st.sampled_from(["human", "paper", "published"]), st.booleans())
 def test_every_option_obeys_the_schema(person: Any, max_options: int, kind: Any, lock: bool) -> None:
     schema, row, candidates = person
     frozen = frozenset(schema.names[:1]) if lock else frozenset()
@@ -211,7 +211,7 @@ def test_the_paper_grid_is_equal_steps_from_the_persons_value(person: Any) -> No
 
 
 @LAW
-@given(people(), st.sampled_from(["human", "paper"]), st.data())
+@given(people(), st.sampled_from(["human", "paper", "published"]), st.data())
 def test_apply_changes_what_was_chosen_and_nothing_else(person: Any, kind: Any, data: st.DataObject) -> None:
     schema, row, candidates = person
     grid = build_grid(schema, row, candidates, max_options=20, grid=kind)
@@ -301,5 +301,22 @@ def test_bad_parameters_are_refused() -> None:
     feature = Feature("a", "integer", lower=0, upper=5)
     with pytest.raises(ParameterError, match=r"'max_options'.*at least 2.*1"):
         grid_of(feature, 1.0, max_options=1)
-    with pytest.raises(ParameterError, match=r"'grid'.*'human' or 'paper'.*'log'"):
+    with pytest.raises(ParameterError, match=r"'grid'.*'human', 'paper' or 'published'.*'log'"):
         grid_of(feature, 1.0, grid="log")
+
+
+def test_the_published_grid_begins_at_the_lower_bound_and_rounds_steps_down() -> None:
+    count = Feature("a", "integer", lower=3, upper=190)  # a range of 187: whole steps of 1 where the paper's grid has 2
+    assert grid_of(count, 10.0, grid="published", max_options=500).moves[0].targets[1:4].tolist() == [3, 4, 5]
+    thinned = grid_of(count, 10.0, grid="published", max_options=101).moves[0].targets[1:]
+    rest = np.array([v for v in range(3, 191) if v != 10], dtype=float)
+    assert thinned.tolist() == rest[np.linspace(0, rest.size - 1, 100).astype(int)].tolist()
+    real = Feature("a", "continuous", lower=0.0, upper=9.9)
+    targets = grid_of(real, 0.55, grid="published", max_options=101).moves[0].targets[1:]
+    np.testing.assert_allclose(targets, np.arange(100) * 0.1, atol=1e-12)
+    growing = Feature("a", "continuous", lower=0.0, upper=9.9, direction="increase")
+    np.testing.assert_allclose(grid_of(growing, 0.55, grid="published").moves[0].targets[1:3], [0.65, 0.75])
+    blank = Feature("a", "continuous", lower=0.0, upper=9.9, blank="shift")
+    schema = Schema((blank,))
+    amounts = build_grid(schema, np.array([np.nan]), np.array([[0.25], [0.98]]), grid="published").moves[0].targets[1:3]
+    np.testing.assert_allclose(amounts, [-0.25, -0.15])  # the least candidate lands on the grid

@@ -22,6 +22,8 @@ from armin.costs import (
     Distribution,
     MaxPercentileShift,
     NumberOfChanges,
+    PublishedL1,
+    PublishedPercentileShift,
     TableCost,
     TotalLogPercentileShift,
     WeightedL1,
@@ -344,7 +346,7 @@ def test_a_table_that_does_not_fit_the_schema_is_refused() -> None:
 def test_aliases_and_refusals() -> None:
     kinds = {
         "tlps": TotalLogPercentileShift, "mps": MaxPercentileShift, "l1": WeightedL1, "l2": WeightedL2,
-        "changes": NumberOfChanges,
+        "changes": NumberOfChanges, "tlps-published": PublishedPercentileShift, "l1-published": PublishedL1,
     }  # fmt: skip
     for alias, kind in kinds.items():
         assert type(as_cost(alias)) is kind
@@ -352,7 +354,9 @@ def test_aliases_and_refusals() -> None:
     assert as_cost(mine) is mine
     assert isinstance(as_cost(lambda f, b, a: 1.0), CustomCost)
     for wrong in ("price", 3, WeightedL1, None):
-        with pytest.raises(ParameterError, match=r"'cost'.*'changes', 'l1', 'l2', 'mps', 'tlps'"):
+        with pytest.raises(
+            ParameterError, match=r"'cost'.*'changes', 'l1', 'l1-published', 'l2', 'mps', 'tlps', 'tlps-published'"
+        ):
             as_cost(wrong)  # type: ignore[arg-type]
     with pytest.raises(NotFittedError, match=r"WeightedL1 is not fitted.*fit"):
         WeightedL1().table(0, np.zeros(1), np.zeros((1, 1)))
@@ -410,7 +414,49 @@ def test_the_cost_of_an_action_is_the_weighted_mean_over_the_candidates(cost: An
 
 def test_the_page_lists_every_cost_as_it_describes_itself() -> None:
     page = (Path(__file__).resolve().parents[1] / "docs" / "actions.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r'^\| `"(\w+)"`[^|]*\| (.*) \|$', page, re.MULTILINE))
+    rows = dict(re.findall(r'^\| `"([\w-]+)"`[^|]*\| (.*) \|$', page, re.MULTILINE))
     assert sorted(rows) == list(COSTS.all())
     for alias, cls in COSTS.all().items():
         assert rows[alias].startswith(f"`{cls.__name__}` | {cls.summary}")
+
+
+def test_the_published_costs_by_hand() -> None:
+    """Worked out from their definition on the columns of the encoded matrix, apart from the library."""
+    from scipy.stats import gaussian_kde
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "count": rng.integers(0, 251, 300), "size": rng.normal(size=300).round(3), "owns": rng.integers(0, 2, 300),
+        "job": pd.Categorical(rng.choice(["a", "b", "c"], 300, p=[0.6, 0.3, 0.1])),
+    })  # fmt: skip
+    schema = Schema.infer(frame)
+    codes = schema.encode(frame)
+    tlps = PublishedPercentileShift().fit(codes, schema)
+    l1 = PublishedL1().fit(codes, schema)
+
+    def tail(column: Any, step: float, value: float) -> float:
+        points = np.arange(column.min(), column.max() + step, step)
+        mass = np.cumsum(gaussian_kde(column)(points))
+        return 1 - float(np.interp(value, points, (1e-6 + mass) / (mass[-1] + 2e-6), left=1e-6, right=1 - 1e-6))
+
+    def shift(column: Any, step: float, before: float, after: float) -> float:
+        return abs(math.log2(tail(column, step, after) / tail(column, step, before)))
+
+    width = float(np.ptp(codes[:, 1]))
+    steps = {0: 2.0, 1: width / 99, 2: 1.0}
+    for position, before, after in ((0, 30.0, 77.0), (0, 200.0, 3.0), (1, 0.25, 1.5), (2, 0.0, 1.0), (2, 1.0, 0.0)):
+        got = tlps.table(position, np.array([before]), np.array([[before, after]]))
+        assert got[0, 0] == 0
+        assert got[0, 1] == pytest.approx(shift(codes[:, position], steps[position], before, after), rel=1e-12)
+    held = [(codes[:, 3] == k).astype(float) for k in range(3)]
+    both = shift(held[0], 1.0, 1.0, 0.0) + shift(held[2], 1.0, 0.0, 1.0)
+    assert tlps.table(3, np.array([0.0]), np.array([[2.0]]))[0, 0] == pytest.approx(both, rel=1e-12)
+    assert both > 20  # what makes the published costs of categories so large
+
+    mad = float(np.median(np.abs(codes[:, 0] - np.median(codes[:, 0]))))
+    assert l1.table(0, np.array([30.0]), np.array([[77.0]]))[0, 0] == pytest.approx(47 / (1.4826 * mad))
+    assert l1.table(2, np.array([0.0]), np.array([[1.0]]))[0, 0] == pytest.approx(1.4826 * codes[:, 2].std())
+    sides = 1.4826 * (held[0].std() + held[2].std())
+    assert l1.table(3, np.array([0.0]), np.array([[2.0]]))[0, 0] == pytest.approx(sides)
+    constant = PublishedPercentileShift().fit(np.ones((5, 1)), Schema((Feature("x", "integer", lower=0, upper=9),)))
+    assert np.isfinite(constant.table(0, np.array([1.0]), np.array([[0.0, 9.0]]))).all()

@@ -7,8 +7,10 @@ Three cases, settled by the row:
 * **blank, reach**: options are targets for a value that is not known: "to at least 40,000", "to at most 2"; for
   values without an order "to car".
 
-Numbers move on a *human grid*: multiples of 1, 2 or 5 times a power of ten, anchored at zero. The paper's
-grid, equal steps of a 99th of the range from the person's own value, is there for the experiments.
+Numbers move on a *human grid*: multiples of 1, 2 or 5 times a power of ten, anchored at zero. For the experiments there
+are the paper's grid, equal steps of a 99th of the range from the person's own value, and the one of the published
+experiments: it begins at the lower bound (at the person's value where that may only grow), and steps of whole numbers
+are rounded down.
 
 >>> from armin.schema import Feature, Schema
 >>> schema = Schema((Feature("income", "integer", lower=10_000, upper=90_000),))
@@ -23,7 +25,7 @@ import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -34,7 +36,8 @@ from armin.schema import Feature, Schema
 __all__ = ["ActionGrid", "Grid", "Mode", "Move", "build_grid", "human_step"]
 
 Mode = Literal["observed", "shift", "reach"]
-Grid = Literal["human", "paper"]
+Grid = Literal["human", "paper", "published"]
+GRIDS = get_args(Grid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,15 +169,16 @@ def build_grid(
     row : codes of the row (D,), NaN for blanks
     candidates : codes of its completions (N, D)
     max_options : at most this many options per feature, with "keep"
-    grid : "human" for round numbers, "paper" for equal steps from the person's value
+    grid : "human" for round numbers, "paper" for equal steps from the person's value, "published" for equal steps
+        from the lower bound
     frozen : names of features this person cannot change, on top of the schema's rules
     made : moves by position and code that were made before with the same schema, options and grid, None where there
         is no option; those of this person's observed features are taken from there, or put there
     """
     if max_options < 2:
         raise ParameterError(f"The 'max_options' parameter must be at least 2. Got {max_options} instead.")
-    if grid not in ("human", "paper"):
-        raise ParameterError(f"The 'grid' parameter must be 'human' or 'paper'. Got {grid!r} instead.")
+    if grid not in GRIDS:
+        raise ParameterError(f"The 'grid' parameter must be 'human', 'paper' or 'published'. Got {grid!r} instead.")
     moves = []
     for position, feature in enumerate(schema.features):
         if not feature.actionable or feature.name in frozen:
@@ -228,7 +232,7 @@ def _targets(
         targets = targets[targets > current]
     elif feature.direction == "decrease":
         targets = targets[targets < current]
-    targets = _thin(targets, max_options - 1)
+    targets = _thin(targets, max_options - 1, down=grid == "published")
     return targets, np.zeros(targets.size)
 
 
@@ -268,6 +272,10 @@ def _number_targets(
     if grid == "paper":
         step = feature.step or (max(1.0, math.ceil(width / 99)) if whole else width / 99)
         origin = feature.low_code if math.isnan(current) else current
+    elif grid == "published":
+        step = feature.step or (max(1.0, math.floor(width / 99)) if whole else width / 99)
+        # amounts begin where the least candidate is at the bound
+        origin = current if feature.direction == "increase" and not math.isnan(current) else low
     else:
         step, origin = _human(feature, width, max_options), 0.0
     first, last = math.ceil((low - origin) / step - 1e-9), math.floor((high - origin) / step + 1e-9)
@@ -303,9 +311,9 @@ def _multiples(count: FloatArray, step: float) -> FloatArray:
     return count * step
 
 
-def _thin(targets: FloatArray, most: int) -> FloatArray:
-    """At most ``most`` targets, evenly over the range, both ends kept."""
+def _thin(targets: FloatArray, most: int, *, down: bool = False) -> FloatArray:
+    """At most ``most`` targets, evenly over the range, both ends kept; places rounded, or rounded ``down``."""
     if targets.size <= most:
         return targets
-    keep = np.unique(np.linspace(0, targets.size - 1, most).round().astype(np.intp))
-    return targets[keep]
+    places = np.linspace(0, targets.size - 1, most)
+    return targets[np.unique((places if down else places.round()).astype(np.intp))]

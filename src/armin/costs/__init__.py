@@ -21,6 +21,7 @@ from armin.costs.counts import NumberOfChanges
 from armin.costs.distribution import Distribution
 from armin.costs.own import CustomCost, TableCost, as_cost
 from armin.costs.percentile import MaxPercentileShift, TotalLogPercentileShift
+from armin.costs.published import PublishedL1, PublishedPercentileShift
 from armin.costs.weighted import WeightedL1, WeightedL2
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "Distribution",
     "MaxPercentileShift",
     "NumberOfChanges",
+    "PublishedL1",
+    "PublishedPercentileShift",
     "TableCost",
     "TotalLogPercentileShift",
     "WeightedL1",

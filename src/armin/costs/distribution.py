@@ -17,7 +17,9 @@ class Distribution:
     """The distribution of one feature's codes in the training data.
 
     For an ordered feature ``levels`` and ``ranks`` are the points of a distribution function that
-    is piecewise linear through the mid-ranks; for a category ``shares`` are the frequencies.
+    is piecewise linear through the mid-ranks; for a category ``shares`` are the frequencies, smoothed by half an
+    observation each, and ``seen`` as they were. ``mad`` and ``deviation`` are the median absolute and the standard
+    deviation, ``spread`` the first of them that is not zero.
     """
 
     feature: Feature
@@ -26,6 +28,9 @@ class Distribution:
     ranks: FloatArray
     shares: FloatArray
     spread: float
+    seen: FloatArray
+    mad: float
+    deviation: float
 
     @classmethod
     def of(cls, feature: Feature, column: FloatArray) -> Distribution:
@@ -36,11 +41,14 @@ class Distribution:
             present = np.array([feature.low_code, feature.high_code])
         levels, counts = np.unique(present, return_counts=True)
         ranks = (np.cumsum(counts) - 0.5 * counts) / present.size
-        shares = np.zeros(0)
+        shares = seen = np.zeros(0)
         if not feature.is_number:
-            seen = np.bincount(present.astype(np.intp), minlength=len(feature.categories))
-            shares = (seen + 0.5) / (seen.sum() + 0.5 * seen.size)
-        return cls(feature, n, levels, ranks, shares, _spread(present, feature))
+            counted = np.bincount(present.astype(np.intp), minlength=len(feature.categories))
+            shares, seen = (counted + 0.5) / (counted.sum() + 0.5 * counted.size), counted / counted.sum()
+        mad = float(np.median(np.abs(present - np.median(present))))
+        return cls(
+            feature, n, levels, ranks, shares, _spread(present, feature), seen, mad, float(present.std())
+        )  # fmt: skip
 
     def percentile(self, codes: FloatArray) -> FloatArray:
         """The distribution function Q, strictly increasing over the feature's bounds and inside (0, 1)."""

@@ -25,7 +25,8 @@ class TotalLogPercentileShift(BaseCost, alias="tlps", summary="total log percent
     Parameters
     ----------
     base : the logarithm's base; None for the natural one, 2 for the paper's published figures
-    estimate : "ranks", or "kde" for a Gaussian kernel density on 100 points, as published
+    estimate : "ranks", or "kde" for a Gaussian kernel density on 100 points; what was published is
+        :class:`~armin.costs.PublishedPercentileShift`
 
     >>> TotalLogPercentileShift(base=2)
     TotalLogPercentileShift(base=2)

@@ -65,7 +65,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "n_fresh": _whole(0),
     "max_changes": _whole(1, or_none=True),
     "max_options": _whole(2),
-    "grid": _one_of("human", "paper"),
+    "grid": _one_of("human", "paper", "published"),
     "method": Constraint(
         lambda value: callable(value) or value in METHODS,
         f"one of {', '.join(map(repr, METHODS))}, or a function from a problem to a solution",

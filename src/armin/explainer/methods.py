@@ -62,7 +62,8 @@ class ARMIN(Explainer):
     n_samples : how many completions to draw
     max_changes : how many features may change; None for no limit
     max_options : at most this many options per feature
-    grid : "human" for round numbers, "paper" for equal steps from the person's value
+    grid : "human" for round numbers, "paper" for equal steps from the person's value, "published" for equal steps
+        from the lower bound
     method : "auto", "search", "milo", "enumerate", "subsample" (the paper's heuristic), "blackbox", or a function from
         a problem to a solution
     solver : "highs", "gurobi" or "scip", where a MILO is solved
