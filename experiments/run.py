@@ -23,7 +23,7 @@ from experiments.measure import Judge, Moves, Plausibility, moves, on_completion
 from experiments.methods import Context, Method, Outcome, make_method
 from experiments.progress import Progress, machine
 from experiments.store import CellFile, Row
-from experiments.worlds import MOST_ROWS, People, World, make_people, make_world
+from experiments.worlds import MOST_ROWS, People, World, make_people, make_world, published_schema
 
 __all__ = ["run_cells"]
 
@@ -265,10 +265,12 @@ def _memory(world: World, how: str) -> dict[Any, Any]:
 
 def context_of(people: People, cell: Cell) -> Context:
     """A context that shares what is fitted with the other cells of its data set and model."""
-    world = people.world
+    world, settings = people.world, cell.variant.settings
+    published = settings.grid == "published"
+    kind = "published" if published else "" if world.fit_all else cell.experiment.blanks
     return Context(
-        world.classifier, people.schema, world.desired, world.train.head(MOST_ROWS), world.labels.head(MOST_ROWS),
-        cell.variant.settings, _memory(world, "" if world.fit_all else cell.experiment.blanks),
+        world.classifier, published_schema(people) if published else people.schema, world.desired,
+        world.train.head(MOST_ROWS), world.labels.head(MOST_ROWS), settings, _memory(world, kind),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin import Prefit, Schema
-from armin.costs import TotalLogPercentileShift, WeightedL1
+from armin.costs import PublishedL1, PublishedPercentileShift, TotalLogPercentileShift, WeightedL1
 from armin.impute import as_sampler
 from armin.recourse import Recourse
 from experiments.config import Settings
@@ -74,9 +74,17 @@ class Context:
 
     @property
     def cost(self) -> Prefit:
-        """TLPS in base 2 with a kernel density, as published, or the 1/MAD-weighted l1."""
-        kind = self.settings.cost
-        raw = TotalLogPercentileShift(base=2, estimate="kde") if kind == "tlps" else WeightedL1()
+        """The cost by which actions are found and measured."""
+        return self.cost_named(self.settings.cost)
+
+    def cost_named(self, kind: str) -> Prefit:
+        """TLPS in base 2 with a kernel density, the 1/MAD-weighted l1, or one of the two as published."""
+        raw = {
+            "tlps": TotalLogPercentileShift(base=2, estimate="kde"),
+            "mad": WeightedL1(),
+            "tlps-published": PublishedPercentileShift(),
+            "l1-published": PublishedL1(),
+        }[kind]
         found: Prefit = self.remember(kind, lambda: Prefit(raw.fit(self.codes, self.schema)))
         return found
 
@@ -95,7 +103,8 @@ class Context:
             "cost": self.cost,
             "max_changes": s.max_changes,
             "max_options": s.max_options,
-            "grid": "paper",
+            "grid": s.grid,
+            "margin": s.margin,
             "time_limit": s.time_limit,
             "n_fresh": 0,
             "decision": "complete",

@@ -15,7 +15,7 @@ from experiments.report.stats import Mean, Share, Summary, by, mean, summarise
 from experiments.report.style import empty, grid, legend, look, save
 from experiments.store import Row
 
-__all__ = ["bars", "figure_one", "lines", "path_average", "path_examples", "plausibility", "trade_off"]
+__all__ = ["bars", "figure_one", "ladder", "lines", "path_average", "path_examples", "plausibility", "trade_off"]
 
 
 def _order(rows: list[Row]) -> list[str]:
@@ -61,6 +61,36 @@ def trade_off(
     figure.supylabel("average cost, log scale", fontsize=9)
     extra = [(_hollow(), "the same method in the paper")] if with_published else []
     legend(figure, _order(rows), extra)
+    return save(figure, folder, name)
+
+
+def ladder(rows: list[Row], order: list[str], folder: Path, name: str) -> str:
+    """Valid ratio and cost from rung to rung, a panel for each data set and model."""
+    columns, lines_ = _panels(rows, "dataset", "model")
+    figure, axes = grid(len(lines_), len(columns))
+    places = np.arange(len(order))
+    for i, d in enumerate(lines_):
+        for j, a in enumerate(columns):
+            ax = axes[i, j]
+            mine = by([r for r in rows if r["model"] == d and r["dataset"] == a], "method")
+            found = [summarise(mine.get(method, [])) for method in order]
+            low_high = np.array([f.valid.interval for f in found]).T
+            valid = np.array([f.valid.value for f in found])
+            ax.errorbar(
+                places, valid, yerr=np.abs(low_high - valid), color="#1f2937", marker="o", markersize=4, linewidth=1
+            )
+            ax.set_ylim(0, 1.05)
+            costs = ax.twinx()
+            costs.errorbar(
+                places, [f.cost.value for f in found], yerr=[f.cost.half for f in found], color="#b45309", marker="s",
+                markersize=4, linewidth=1, linestyle="--",
+            )  # fmt: skip
+            costs.set_ylim(bottom=0)
+            costs.tick_params(labelsize=7, colors="#b45309")
+            ax.set_title(f"{a} · {d}", fontsize=9, loc="left")
+            ax.set_xticks(places, [label_of(method) for method in order] if i == len(lines_) - 1 else [])
+            ax.tick_params(axis="x", labelrotation=60, labelsize=7)
+    figure.supylabel("valid ratio (dots, left); average cost as published (squares, right)", fontsize=9)
     return save(figure, folder, name)
 
 

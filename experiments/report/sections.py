@@ -7,6 +7,7 @@ from pathlib import Path
 
 from experiments.report.beyond import blanks, clock, complete
 from experiments.report.compare import mar_mnar, mcar
+from experiments.report.ladder import ladder
 from experiments.report.parameters import paths, sensitivity, xgboost
 from experiments.report.people import examples, figure_one
 from experiments.report.tables import Rows
@@ -17,8 +18,8 @@ __all__ = ["SECTIONS", "reader"]
 Section = Callable[[Rows, Path], list[str]]
 
 SECTIONS: dict[str, Section] = {
-    "a": mcar, "b": mar_mnar, "c": sensitivity, "d": paths, "e": xgboost, "f": examples, "g": figure_one, "h": blanks,
-    "i": complete, "t": clock,
+    "a": mcar, "l": ladder, "b": mar_mnar, "c": sensitivity, "d": paths, "e": xgboost, "f": examples, "g": figure_one,
+    "h": blanks, "i": complete, "t": clock,
 }  # fmt: skip
 
 
@@ -39,7 +40,7 @@ ORDER = (
     "brute", "dice",
 )  # fmt: skip
 DATA = ("FICO", "Attrition", "WineQuality", "Student", "GiveMeCredit", "FICO-raw", "GiveMeCredit-raw", "Adult")
-MODELS = ("LR", "MLP", "RF", "XGBoost")
+MODELS = ("LR-published", "LR", "MLP", "RF", "XGBoost")
 
 
 def _place(row: Row) -> tuple[object, ...]:
