@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from armin.errors import ArminError, ParameterError
@@ -58,8 +59,27 @@ def choose(
     cells = []
     for experiment in chosen:
         asked = quick(experiment) if few else experiment
-        cells += cells_of(_limited(asked, instances, methods), tuple(datasets), tuple(models))
+        asked = _with_new(_limited(asked, instances, methods), datasets, models)
+        cells += cells_of(asked, tuple(datasets), tuple(models))
+    if not cells:
+        known = sorted({cell.dataset for e in chosen for cell in cells_of(e)})
+        models_ = sorted({cell.model for e in chosen for cell in cells_of(e)})
+        raise ParameterError(
+            f"Nothing to run: {name!r} has the data sets {', '.join(known)} and the models {', '.join(models_)}. "
+            f"Got --datasets {' '.join(datasets) or '(all)'} and --models {' '.join(models) or '(all)'}."
+        )
     return cells
+
+
+def _with_new(experiment: Experiment, datasets: Sequence[str], models: Sequence[str]) -> Experiment:
+    """The experiment with data sets and models that no declared one has: those that a plug-in has registered."""
+    data = {d for e in EXPERIMENTS.values() for d in e.datasets}
+    named = {m for e in EXPERIMENTS.values() for m in e.models}
+    return replace(
+        experiment,
+        datasets=(*experiment.datasets, *(d for d in datasets if d not in data)),
+        models=(*experiment.models, *(m for m in models if m not in named)),
+    )
 
 
 def _limited(experiment: Experiment, instances: int | None, methods: Sequence[str]) -> Experiment:
@@ -102,10 +122,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--methods", nargs="+", default=[], help="only these; others than declared are added")
     run.add_argument("--jobs", type=int, default=1, help="processes; the rows do not depend on it")
     run.add_argument("--resume", action="store_true", help="keep the rows that are there")
-    run.add_argument("--plugin", nargs="+", default=[], help="modules to import first: they register methods or data")
     report = commands.add_parser("report", help="write the page and the figures from the stored rows")
     report.add_argument("--docs", type=Path, help="where the page goes: docs, or the rows' folder with --quick")
+    report.add_argument("--section", choices=sorted(TITLES), help="only this one, as a page of its own")
     for command in (run, report):
+        command.add_argument(
+            "--plugin", nargs="+", default=[], help="modules to import first: they register methods, models or data"
+        )
         command.add_argument("--quick", action="store_true", help="a few people and variants, kept apart")
         command.add_argument("--out", type=Path, help="the rows' folder: out/paper, or out/paper-quick with --quick")
     return parser
@@ -120,11 +143,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     folder = args.out or Path("out") / ("paper-quick" if args.quick else "paper")
     start = time.perf_counter()
     try:
+        for plugin in args.plugin:
+            import_module(plugin)
         if args.command == "run":
-            from importlib import import_module
-
-            for plugin in args.plugin:
-                import_module(plugin)
             cells = choose(
                 args.name, few=args.quick, instances=args.instances, datasets=args.datasets, models=args.models,
                 methods=args.methods,
@@ -132,9 +153,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             run_cells(cells, folder, jobs=args.jobs, resume=args.resume, plugins=args.plugin)
             print(f"{len(cells)} cells in {folder}, {time.perf_counter() - start:.0f} s")
         else:
-            from experiments.report.page import write_report
+            from experiments.report.page import write_report, write_section
 
-            print(write_report(folder, args.docs or (folder if args.quick else Path("docs"))))
+            docs = args.docs or (folder if args.quick else Path("docs"))
+            print(write_section(folder, docs, args.section) if args.section else write_report(folder, docs))
     except ArminError as error:
         sys.exit(f"experiments: {error}")
     except KeyboardInterrupt:

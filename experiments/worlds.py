@@ -171,6 +171,11 @@ def add_dataset(name: str, get: Callable[[], Data]) -> None:
     DATASETS[name] = get
 
 
+def add_model(name: str, make: Callable[[], Any]) -> None:
+    """Make a model known by name; ``make`` gives it unfitted."""
+    MODELS[name] = make
+
+
 def published_schema(people: People) -> Schema:
     """The schema with the bounds of the training rows, as published, stretched to people who lie beyond them."""
     train = people.world.train

@@ -52,7 +52,8 @@ def trade_off(
             if not mine:
                 empty(ax)
             ax.set_xlim(-0.03, 1.05)
-            ax.set_yscale("log", nonpositive="clip")  # DiCE costs ten times as much as the others
+            if any((r.get("cost") or 0) > 0 for r in mine):
+                ax.set_yscale("log", nonpositive="clip")  # DiCE costs ten times as much as the others
             ax.yaxis.set_major_formatter("{x:g}")
             ax.yaxis.set_minor_formatter("")
             ax.set_title(f"{a} · {d}", fontsize=9, loc="left")

@@ -11,7 +11,7 @@ from experiments.report.stats import statuses
 from experiments.report.tables import counts, listed, markdown, not_solved, plural
 from experiments.store import Row, read_times
 
-__all__ = ["write_report"]
+__all__ = ["write_report", "write_section"]
 
 
 def write_report(folder: Path, docs: Path) -> Path:
@@ -42,6 +42,29 @@ def write_report(folder: Path, docs: Path) -> Path:
     page = docs / "reproduction.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
+    return page
+
+
+def write_section(folder: Path, docs: Path, letter: str) -> Path:
+    """Write one section as a page of its own, named after its letter's title."""
+    names = [name for name, e in EXPERIMENTS.items() if e.letter == letter]
+    read = reader(folder)
+    if not any(read(name) for name in names):
+        raise DataError(
+            f"There are no rows of {', '.join(names)} in {folder}. Run: python -m experiments run {letter}."
+        )
+    machine = read_times(folder)
+    parts = [
+        f"# {TITLES[letter]}",
+        f"This page is written by `python -m experiments run {letter}`, then `report --section {letter}`, from stored "
+        "rows; no number in it is typed in, except the paper's own. Intervals are 95 %.",
+        *SECTIONS[letter](read, docs / "img" / "paper"),
+    ]
+    if machine:
+        parts.append(f"Machine: {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}.")
+    page = docs / f"section-{letter}.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
     return page
 
 
