@@ -21,6 +21,7 @@ class ColumnParts:
     ----------
     function : rows (n, D) to outputs (n, P)
     behind : the column behind each output; None where it is constant
+    variable_names : the names of the columns, where the function takes them by their names
 
     >>> import numpy as np
     >>> squares = ColumnParts(np.square, [0, 1])
@@ -28,9 +29,15 @@ class ColumnParts:
     array([[1., 4.]])
     """
 
-    def __init__(self, function: Callable[[Any], FloatArray], behind: Sequence[int | None]) -> None:
+    def __init__(
+        self,
+        function: Callable[[Any], FloatArray],
+        behind: Sequence[int | None],
+        variable_names: Sequence[str] | None = None,
+    ) -> None:
         self.function = function
         self.behind = list(behind)
+        self.variable_names = variable_names
 
     def transform(self, X: Any) -> FloatArray:
         """The outputs (n, P) of rows."""
