@@ -16,6 +16,8 @@ from armin.models.kinds import Among, Margins
 
 __all__ = ["Asked"]
 
+_UNITS = 256 * float(np.finfo(np.float64).eps)  # what two ways to add up a few outputs can differ by
+
 
 @dataclass(frozen=True, eq=False)
 class Asked(Among):
@@ -52,7 +54,9 @@ class Asked(Among):
         """Which rows of ``outputs`` (n, n_outputs) are accepted."""
         ahead = self._ahead(outputs)
         accepted: BoolArray = np.asarray(ahead > 0.0)
-        close = ~(np.abs(ahead) > self.near)  # what is not a number is asked about
+        rows = np.concatenate([way.coefficients for way in self.margins])
+        rounding = _UNITS * (np.abs(outputs) @ np.abs(rows).T).max(axis=1)
+        close = ~(np.abs(ahead) > self.near + rounding)  # what is not a number is asked about
         if close.any():
             accepted[close] = self.verdict(outputs[close])
         return accepted
