@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from armin.models.decide import Target
+    from armin.models.from_onnx import OnnxClassifier
     from armin.models.from_optbinning import ScorecardCut
     from armin.models.from_statsmodels import StatsmodelsClassifier
     from armin.models.from_torch import TorchClassifier
@@ -21,6 +22,7 @@ __all__ = [
     "Decision",
     "LinearModel",
     "Model",
+    "OnnxClassifier",
     "Reader",
     "ReluNetwork",
     "ScorecardCut",
@@ -37,7 +39,7 @@ __all__ = [
     "traceable_transformers",
 ]
 
-_HOMES = ("kinds", "read", "decide", "tracing", "from_torch", "from_optbinning", "from_statsmodels")
+_HOMES = ("kinds", "read", "decide", "tracing", "from_torch", "from_onnx", "from_optbinning", "from_statsmodels")
 
 
 def __getattr__(name: str) -> Any:

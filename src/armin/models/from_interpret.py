@@ -58,7 +58,7 @@ def prepare_ebm(estimator: Any) -> Prepare:
 
 def _prepare(estimator: Any, words: tuple[int, ...], rows: Any) -> FloatArray:
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)
-    frame = frame.infer_objects() if any(t == object for t in frame.dtypes) else frame
+    frame = frame.infer_objects()
     coded: dict[int, FloatArray] = dict.fromkeys(words, np.zeros(len(frame)))
     for level in (1, 2):
         own = tuple(i for i in words if len(estimator.bins_[i]) >= level)
@@ -79,7 +79,7 @@ def _n_bins(estimator: Any, feature: int, level: int) -> int:
     bins = _levels(estimator, feature, level)
     if isinstance(bins, dict):
         return 2 + max(bins.values(), default=0)
-    return int(len(bins)) + 3
+    return len(bins) + 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,8 @@ def _term(estimator: Any, features: tuple[int, ...], scores: NDArray[np.float64]
             # bin 0 is that of a blank, the last one that of what is no number; a value at a cut is above it
             order = np.append(np.arange(1, len(bins) + 2), 0)
             scores = scores.take(order, axis=a)
-            axes.append(Axis(feature, np.nextafter(np.asarray(bins, dtype=np.float64), -np.inf), blank=True))
+            below: FloatArray = np.nextafter(np.asarray(bins, dtype=np.float64), -np.inf)
+            axes.append(Axis(feature, below, blank=True))
     return table_tree(axes, scores)
 
 

@@ -102,7 +102,9 @@ def split_scorecard(scorecard: Any) -> tuple[list[Any], Any]:
 
 def _by_columns(scorecard: Any, function: Any) -> ColumnParts:
     bins = scorecard.binning_process_
-    return ColumnParts(function, [int(i) for i in bins.get_support(indices=True)], [str(n) for n in bins.variable_names])
+    return ColumnParts(
+        function, [int(i) for i in bins.get_support(indices=True)], [str(n) for n in bins.variable_names]
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,7 +52,7 @@ def read_multinomial(estimator: Any, target: Target) -> LinearModel:
     """
     weights = np.array(estimator.feature_log_prob_, dtype=np.float64, order="K")
     zero: FloatArray = np.zeros((1, weights.shape[1]))
-    return LinearModel(weights, np.asarray(estimator._joint_log_likelihood(zero))[0], _decide(estimator, target))
+    return LinearModel(weights, np.array(estimator._joint_log_likelihood(zero)[0]), _decide(estimator, target))
 
 
 def read_bernoulli(estimator: Any, target: Target) -> LinearModel:
@@ -67,7 +67,7 @@ def read_bernoulli(estimator: Any, target: Target) -> LinearModel:
     chances = np.asarray(estimator.feature_log_prob_, dtype=np.float64)
     weights = chances - np.log(1 - np.exp(chances))
     zero: FloatArray = np.zeros((1, weights.shape[1]))
-    return LinearModel(weights, np.asarray(estimator._joint_log_likelihood(zero))[0], _decide(estimator, target))
+    return LinearModel(weights, np.array(estimator._joint_log_likelihood(zero)[0]), _decide(estimator, target))
 
 
 def prepare_bernoulli(estimator: Any) -> Prepare:
@@ -230,7 +230,5 @@ def _beside_zero(scores: NDArray[np.floating]) -> NDArray[np.floating]:
 register_reader(["sklearn.MultinomialNB", "sklearn.ComplementNB"], read_multinomial, kind="linear")
 register_reader("sklearn.BernoulliNB", read_bernoulli, kind="linear", prepare=prepare_bernoulli)
 register_reader("sklearn.CategoricalNB", read_categorical, kind="trees")
-register_reader(
-    "sklearn.GaussianNB", read_gaussian, kind="linear", prepare=prepare_gaussian, split=split_gaussian
-)
+register_reader("sklearn.GaussianNB", read_gaussian, kind="linear", prepare=prepare_gaussian, split=split_gaussian)
 register_reader(GaussianSums, read_gaussian_sums, kind="part")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,19 +89,28 @@ def read_calibrated(estimator: Any, target: Target) -> Model:
 
 
 def _read_around(estimator: Any, target: Target, column: int, methods: tuple[str, ...]) -> Model:
-    outer, real = target.around, inner_of(estimator)
+    put = _Put(estimator, methods, target.around)
+    return read_inside(inner_of(estimator), replace(target, around=Around(put, column)))
 
-    def put(inner: Any) -> Any:
-        lost = [name for name in methods if hasattr(real, name) and not hasattr(inner, name)]
+
+@dataclass(frozen=True, eq=False)
+class _Put:
+    """Gives a classifier, and what is around it, with the classifier inside replaced; a class, to be pickled."""
+
+    estimator: Any
+    methods: tuple[str, ...]
+    outer: Around | None
+
+    def __call__(self, inner: Any) -> Any:
+        real = inner_of(self.estimator)
+        lost = [name for name in self.methods if hasattr(real, name) and not hasattr(inner, name)]
         if lost:
             raise ModelError(
-                f"A {type(estimator).__name__} is read when it looks at the score of the {type(real).__name__} inside. "
-                f"This one may look at {lost[0]}(), which is something else. Use method='blackbox'."
+                f"A {type(self.estimator).__name__} is read when it looks at the score of the {type(real).__name__} "
+                f"inside. This one may look at {lost[0]}(), which is something else. Use method='blackbox'."
             )
-        filled = with_inner(copy.copy(estimator), inner)
-        return filled if outer is None else outer.put(filled)
-
-    return read_inside(real, replace(target, around=Around(put, column)))
+        filled = with_inner(copy.copy(self.estimator), inner)
+        return filled if self.outer is None else self.outer.put(filled)
 
 
 def prepare_inner(estimator: Any) -> Prepare:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.errors import ModelError
 from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
@@ -87,7 +88,7 @@ def decide_shares(target: Target, name: str) -> tuple[list[int], float, Decision
         return [column], sign, rule
     n_classes = int(target.classes.size)
     if target.threshold is not None and target.around is None and len(target.accepted) > 1:
-        wanted = np.isin(np.arange(n_classes), target.accepted)[None, :] * 1.0
+        wanted: FloatArray = np.isin(np.arange(n_classes), target.accepted)[None, :].astype(np.float64)
         margin = Margins(wanted, np.array([target.threshold]))
         return list(range(n_classes)), 1.0, Asked((), n_classes, (margin,), _NEAR, Verdict(_Shares(), target))
     if target.threshold is not None or target.around is not None:

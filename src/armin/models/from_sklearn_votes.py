@@ -69,7 +69,7 @@ class _Answers:
         return found[:, 0] if found.shape[1] == 1 else found
 
 
-def read_voting(estimator: Any, target: Target) -> TreeEnsemble:
+def read_voting(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
     """Read a VotingClassifier: soft votes of trees, forests and bags of trees, hard ones of single trees.
 
     >>> from sklearn.ensemble import RandomForestClassifier, VotingClassifier
@@ -168,7 +168,9 @@ def _read_members(members: Sequence[Any], methods: Sequence[str], target: Target
     return read
 
 
-def _joined(read: list[_Member], ways: tuple[tuple[Margins, ...], float], verdict: Verdict) -> Any:
+def _joined(
+    read: list[_Member], ways: tuple[tuple[Margins, ...], float], verdict: Verdict
+) -> TreeEnsemble | LinearModel:
     """All members as one model, with the rule of the outer classifier."""
     margins, blur = ways
     size = max(float(np.abs(way.cuts).max(initial=1.0)) for way in margins)
@@ -218,7 +220,8 @@ def _given(estimator: Any, read: list[_Member]) -> Any:
     """The outer classifier, whose inputs are what its members have added up."""
     probe = copy.copy(estimator)
     probe.estimators_ = [_Answers(member) for member in read]
-    vars(probe).pop("feature_names_in_", None)
+    for heavy in ("feature_names_in_", "named_estimators_"):
+        vars(probe).pop(heavy, None)
     return probe
 
 

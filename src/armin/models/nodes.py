@@ -118,13 +118,9 @@ def join(models: Sequence[TreeEnsemble], decision: Decision) -> TreeEnsemble:
             here = slice(root, end)
             value = np.zeros((end - root, width), dtype=model.value.dtype)
             value[:, own] = model.value[here]
-            children = (np.where(side < 0, -1, side - root) for side in (model.left[here], model.right[here]))
-            trees.append(
-                OneTree(
-                    model.feature[here], model.threshold[here], *children, model.nan_left[here], value,
-                    _sets(model, root, end),
-                )
-            )  # fmt: skip
+            left, right = (np.where(side < 0, -1, side - root) for side in (model.left[here], model.right[here]))
+            splits = model.feature[here], model.threshold[here]
+            trees.append(OneTree(*splits, left, right, model.nan_left[here], value, _sets(model, root, end)))
     return plant(
         trees, base, decision, max(m.n_inputs for m in models), strict=strict, input_precision=input_precision,
         precision=precision, base_last=base_last,
