@@ -298,6 +298,18 @@ def test_explainable_boosting_without_terms_is_refused() -> None:
         read_model(wide, "yes")
 
 
+def test_other_glass_boxes_of_interpret() -> None:
+    glassbox = pytest.importorskip("interpret.glassbox")
+    score, kinds = people()[1], ["continuous", "continuous", "nominal"]
+    for box in (glassbox.LogisticRegression(max_iter=500), glassbox.ClassificationTree()):
+        box.fit(numbers(), labels_of(score, 2))
+        model = read_model(box, "yes")
+        rows = on_thresholds(model, numbers(), list(numbers())) if isinstance(model, TreeEnsemble) else numbers()
+        agrees(box, rows)
+        with pytest.raises(ModelError, match="that is nominal"):
+            read_model(type(box)(feature_types=kinds).fit(numbers(), labels_of(score, 2)), "yes")
+
+
 # --- optbinning
 
 
@@ -448,10 +460,8 @@ def test_recourse_with_an_onnx_file_of_a_pipeline(tmp_path: Any) -> None:
     file = OnnxClassifier(path)
     assert list(file.feature_names_in_) == list(single.columns)
     same_as_asking(file, single)
-    plain = onnx_file(
-        ONNX["network"]().fit(numbers().to_numpy(np.float32), labels_of(score, 2).astype(str)),
-        numbers().to_numpy(np.float32),
-    )
+    X32 = numbers().to_numpy(dtype=np.float32)
+    plain = onnx_file(ONNX["logistic"]().fit(X32, labels_of(score, 2).astype(str)), X32)
     same_as_asking(plain, numbers().astype(np.float32))
 
 

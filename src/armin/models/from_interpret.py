@@ -1,5 +1,6 @@
-"""Explainable boosting machines of interpret: tables over the bins of one or two columns, added in their order.
+"""Glass boxes of interpret: explainable boosting machines, and scikit-learn's classifiers in interpret's clothes.
 
+The former are tables over the bins of one or two columns, added in their order.
 Which bin a value falls into is asked of the library itself where it is a category; numbers are compared with its cuts.
 """
 
@@ -18,12 +19,12 @@ from armin.arrays import FloatArray
 from armin.errors import ModelError
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense, dense_but
-from armin.models.kinds import Among, Decision, TreeEnsemble
+from armin.models.kinds import Among, Decision, Model, TreeEnsemble
 from armin.models.nodes import OneTree, plant
-from armin.models.read import register_reader
+from armin.models.read import read_inside, register_reader
 from armin.models.steps import Axis, table_tree
 
-__all__ = ["prepare_ebm", "read_ebm"]
+__all__ = ["prepare_ebm", "read_ebm", "read_glassbox"]
 
 
 def read_ebm(estimator: Any, target: Target) -> TreeEnsemble:
@@ -126,8 +127,8 @@ def _term(estimator: Any, features: tuple[int, ...], scores: NDArray[np.float64]
             # bin 0 is that of a blank, the last one that of what is no number; a value at a cut is above it
             order = np.append(np.arange(1, len(bins) + 2), 0)
             scores = scores.take(order, axis=a)
-            below: FloatArray = np.nextafter(np.asarray(bins, dtype=np.float64), -np.inf)
-            axes.append(Axis(feature, below, blank=True))
+            below = np.nextafter(np.asarray(bins, dtype=np.float64), -np.inf)
+            axes.append(Axis(feature, below.astype(np.float64), blank=True))
     return table_tree(axes, scores)
 
 
@@ -162,4 +163,24 @@ def _given_scores(estimator: Any) -> _Given:
     return _Given(probe, len(estimator.feature_names_in_))
 
 
+def read_glassbox(estimator: Any, target: Target) -> Model:
+    """Read interpret's LogisticRegression or ClassificationTree: the scikit-learn classifier inside, on numbers.
+
+    >>> import pytest
+    >>> interpret = pytest.importorskip("interpret.glassbox")
+    >>> X, y = np.arange(40.0)[:, None], np.arange(40) >= 15
+    >>> tree = interpret.ClassificationTree().fit(X, y)
+    >>> read_glassbox(tree, Target(tree.classes_, (1,))).accepts(np.array([[3.0], [20.0]]))
+    array([False,  True])
+    """
+    odd = [str(kind) for kind in estimator.feature_types_in_ if kind != "continuous"]
+    if odd:
+        raise ModelError(
+            f"A {type(estimator).__name__} of interpret is read when all its columns are continuous. This one has one "
+            f"that is {odd[0]}. Encode it in a Pipeline before, or use method='blackbox'."
+        )
+    return read_inside(estimator.sk_model_, target)
+
+
+register_reader(["interpret.LogisticRegression", "interpret.ClassificationTree"], read_glassbox, kind="as inside")
 register_reader("interpret.ExplainableBoostingClassifier", read_ebm, kind="trees", prepare=prepare_ebm)
