@@ -15,9 +15,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from benchmarks.cells import have_data, make_cell
 
@@ -67,6 +71,13 @@ def _statsmodels(X: pd.DataFrame, y: np.ndarray) -> Any:
     return StatsmodelsClassifier(sm.Logit(np.asarray(y, dtype=float), sm.add_constant(X.astype(float))).fit(disp=0))
 
 
+def _votes() -> VotingClassifier:
+    small = {"n_estimators": 25, "max_leaf_nodes": 8, "random_state": 0}
+    return VotingClassifier(
+        [("rf", RandomForestClassifier(**small)), ("et", ExtraTreesClassifier(**small))], voting="soft"
+    )
+
+
 MODELS: dict[str, Fit] = {
     "interpret: EBM": _ebm(),
     "interpret: EBM, 10 pairs": _ebm(interactions=10),
@@ -76,6 +87,13 @@ MODELS: dict[str, Fit] = {
     "optbinning: BinningProcess + LogisticRegression": _binned,
     "statsmodels: Logit": _statsmodels,
     "scikit-learn: GaussianNB": lambda X, y: GaussianNB().fit(X, y),
+    "scikit-learn: CalibratedClassifierCV of LinearSVC (5 folds)": lambda X, y: make_pipeline(
+        StandardScaler(), CalibratedClassifierCV(LinearSVC())
+    ).fit(X, y),
+    "scikit-learn: soft votes of a RandomForest and ExtraTrees": lambda X, y: _votes().fit(X, y),
+    "scikit-learn: LogisticRegression, for comparison": lambda X, y: make_pipeline(
+        StandardScaler(), LogisticRegression()
+    ).fit(X, y),
 }
 
 

@@ -80,11 +80,12 @@ def importance() -> Any:
 
 
 def native_words() -> Any:
+    ordinal = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
     encoder = make_column_transformer(
-        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan), make_column_selector(dtype_include=[object, "string"])),
+        (ordinal, make_column_selector(dtype_include=[object, "string"])),
         remainder="passthrough",
         verbose_feature_names_out=False,
-    )  # fmt: skip
+    )
     return make_pipeline(encoder, HistGradientBoostingClassifier(categorical_features=[0, 1], max_iter=40))
 
 
@@ -137,9 +138,8 @@ def binned(final: Callable[[], Any], **params: Any) -> Callable[[], Any]:
     def make() -> Any:
         from optbinning import BinningProcess
 
-        return Pipeline(
-            [("binning_process", BinningProcess(NUMBERS + WORDS, categorical_variables=WORDS, **params)), ("classifier", final())]
-        )  # fmt: skip
+        process = BinningProcess(NUMBERS + WORDS, categorical_variables=WORDS, **params)
+        return Pipeline([("binning_process", process), ("classifier", final())])
 
     return make
 
@@ -203,11 +203,13 @@ ENTRIES: list[Entry] = [
     ("skrub", "TableVectorizer with GapEncoder for words", B,
      vectorized(lambda: [HistGradientBoostingClassifier(max_iter=40)], high_cardinality="GapEncoder",
                 cardinality_threshold=2)),
-    ("interpret", "Getting started: ExplainableBoostingClassifier", W, glassbox("ExplainableBoostingClassifier", **EBM)),
+    ("interpret", "Getting started: ExplainableBoostingClassifier", W,
+     glassbox("ExplainableBoostingClassifier", **EBM)),
     ("interpret", "ExplainableBoostingClassifier with interactions=0", W,
      glassbox("ExplainableBoostingClassifier", interactions=0, **EBM)),
     ("interpret", "ExplainableBoostingClassifier with blanks", B, glassbox("ExplainableBoostingClassifier", **EBM)),
-    ("interpret", "Interpretable classification: its LogisticRegression", N, glassbox("LogisticRegression", max_iter=3000)),
+    ("interpret", "Interpretable classification: its LogisticRegression", N,
+     glassbox("LogisticRegression", max_iter=3000)),
     ("interpret", "Interpretable classification: its ClassificationTree", N, glassbox("ClassificationTree")),
     ("interpret", "Explaining black boxes: PCA, RandomForestClassifier", N,
      lambda: Pipeline([("pca", PCA()), ("rf", RandomForestClassifier(n_estimators=100, n_jobs=1))])),

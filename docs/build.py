@@ -63,7 +63,8 @@ NOTES = {
     "AdaBoostClassifier": "over single decision trees, algorithm SAMME",
     "FixedThresholdClassifier": "the cut on the score inside is found by asking",
     "TunedThresholdClassifierCV": "the cut on the score inside is found by asking",
-    "CalibratedClassifierCV": "one map of one score (ensemble=False), two classes: sigmoid, isotonic, temperature",
+    "CalibratedClassifierCV": "two classes; one map of one score (ensemble=False): sigmoid, isotonic, temperature; or the mean of "
+    "sigmoids of linear scores (ensemble=True, the default)",
     "FrozenEstimator": "the classifier inside",
     "GridSearchCV": SEARCH,
     "RandomizedSearchCV": SEARCH,
@@ -142,6 +143,7 @@ A booster with native categories is given the raw frame. What it does to that fr
 | naive Bayes of counts, bits, categories | - | float64 | equal to the last bit; a probability near its threshold is asked of scikit-learn |
 | GaussianNB, statsmodels, ScorecardCut without rounding, stacks of linear scores | - | float64 | sums are made in another order: rows within that rounding of the boundary may differ, and `predict` has the last word |
 | votes and stacks of trees | float32 or float64, as their members | float64 | equal to the last bit: near a tie scikit-learn is asked |
+| CalibratedClassifierCV over folds | - | float64 | the mean of sigmoids is bounded from both sides by a ReLU network, to 0.01; what that leaves open is asked of scikit-learn, with scores that may differ in the last bits |
 | ONNX, trees | float32 | float32, in order | equal to the last bit, in one thread, as `OnnxClassifier` runs it |
 | ONNX, linear and layers | float32 | float64 | onnxruntime multiplies in float32, as PyTorch does |
 | PyTorch | the module's type | float64 | the module multiplies in float32; rows within that rounding of the boundary may differ, and `predict` has the last word |
@@ -155,8 +157,8 @@ is accepted. That is exact when it ends, and it says so when it does not. It is 
 - votes and stacks in which a probability is the logistic of a sum (LogisticRegression, boosters, networks), or that mix trees
   with linear scores: their mean is neither linear nor a sum of trees. A stack may look at `decision_function` instead
   (`stack_method="decision_function"`);
-- a CalibratedClassifierCV that averages several classifiers (`ensemble=True`, scikit-learn's default), for the same
-  reason: fit it with `ensemble=False`;
+- a CalibratedClassifierCV that averages several classifiers (`ensemble=True`, scikit-learn's default) other than linear
+  ones with sigmoids, for the same reason: fit it with `ensemble=False`;
 - bags of anything but single trees;
 - `threshold` on linear models, boosters and networks with more than two classes;
 - networks with other activations than ReLU, XGBoost's `dart` and `gblinear`, functions as objectives, LightGBM's linear

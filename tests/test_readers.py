@@ -337,6 +337,7 @@ META: dict[str, tuple[str, Callable[[], Any]]] = {
             cv=2,
         ),
     ),
+    "calibrated folds": ("words", lambda: CalibratedClassifierCV(LinearSVC(), cv=3)),
     "calibrated svc": ("binary", lambda: CalibratedClassifierCV(SVC(kernel="linear"), ensemble=False, cv=3)),
     "calibrated threshold": (
         "binary",
@@ -364,10 +365,8 @@ META_OF_OTHERS: dict[str, tuple[str, Callable[[], Any]]] = {
 ALL = {**LINEAR, **TREES, **XGBOOST, **LIGHTGBM, **CATBOOST, **META, **META_OF_OTHERS}
 needs_thresholds = pytest.mark.skipif(FixedThresholdClassifier is None, reason="new in scikit-learn 1.5")
 NEEDS = {"threshold": needs_thresholds, "xgb": needs_xgboost, "lgbm": needs_lightgbm, "cat": needs_catboost}
-INEXACT = (
-    "calibrated svc",
-    "stack of scores",
-)  # sums of support vectors, or of several scores at once, in another order
+# sums of support vectors, or of several scores at once, in another order
+INEXACT = ("calibrated svc", "stack of scores", "calibrated folds")
 
 
 def lgbm(**params: Any) -> Any:
@@ -1113,7 +1112,9 @@ def test_networks_of_torch() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CalibratedClassifierCV(LinearSVC(), cv=2), "averages 2 classifiers"),
+        (lambda: CalibratedClassifierCV(LinearSVC(), cv=2, method="isotonic"), "averages 2 classifiers"),
+        (lambda: CalibratedClassifierCV(stump(), cv=2), "averages 2 classifiers"),
+        (lambda: CalibratedClassifierCV(GradientBoostingClassifier(n_estimators=2), cv=2), "which is not linear"),
         (lambda: BaggingClassifier(LogisticRegression(), 2), "has a LogisticRegression"),
         (lambda: AdaBoostClassifier(LogisticRegression(), n_estimators=2), "has a LogisticRegression"),
         (lambda: VotingClassifier([("a", RandomForestClassifier(2))]), "voting='soft'"),

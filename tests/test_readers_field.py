@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -30,6 +31,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, Gaussi
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from armin import ARMIN, Schema
@@ -45,6 +47,7 @@ from armin.models import (
 )
 from armin.models.asked import Asked
 from armin.models.encoding import Oracle, read_classifier
+from armin.models.from_sklearn_calibrated import broken_logistic
 from armin.models.kinds import Above, Margins
 from armin.models.nodes import plant
 from armin.models.steps import Axis, table_tree
@@ -111,13 +114,22 @@ def numbers() -> pd.DataFrame:
     return people()[0][["income", "debt", "loans"]]
 
 
-def same_as_asking(estimator: Any, X: pd.DataFrame, *, rows: int = 3, desired: Any = "yes") -> None:
+def same_as_asking(
+    estimator: Any, X: pd.DataFrame, *, rows: int = 3, desired: Any = "yes", threshold: Any = None
+) -> None:
     """The proven optimum through the reading costs what asking the estimator in the order of cost finds."""
     schema = Schema.infer(X)
-    settings_ = {"desired": desired, "n_samples": 8, "max_changes": 2, "max_options": 6, "confidence": 0.6}
+    settings_ = {
+        "desired": desired,
+        "threshold": threshold,
+        "n_samples": 8,
+        "max_changes": 2,
+        "max_options": 6,
+        "confidence": 0.6,
+    }
     read = ARMIN(estimator, schema, method="search", random_state=0, **settings_).fit(X)
     asked = ARMIN(estimator, schema, method="blackbox", random_state=0, **settings_).fit(X)
-    oracle = Oracle(estimator, schema, X, desired)
+    oracle = Oracle(estimator, schema, X, desired, threshold)
     codes = schema.encode(X)
     found = read_classifier(oracle)
     np.testing.assert_array_equal(found.model.accepts(found.encode(codes)), oracle.accepts(codes))
@@ -243,6 +255,21 @@ def test_recourse_with_naive_bayes() -> None:
     same_as_asking(CalibratedClassifierCV(GaussianNB(), ensemble=False, cv=2).fit(X, y), X)
     counts = X.assign(income=X["income"].rank() // 60, debt=X["debt"].rank() // 60)
     same_as_asking(CategoricalNB(min_categories=7).fit(counts, y), counts)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(0.001, 0.1))
+def test_a_broken_line_is_as_near_to_the_logistic_as_it_says(error: float) -> None:
+    knots, values, gap = broken_logistic(error)
+    x = np.concatenate([np.linspace(-30, 30, 4001), knots, np.nextafter(knots, np.inf)])
+    assert np.abs(np.interp(x, knots, values) - expit(x)).max() <= gap <= 1.01 * error + 1e-8
+
+
+@pytest.mark.parametrize("threshold", [None, 0.35, 0.8])
+def test_recourse_with_a_mean_of_calibrated_scores(threshold: float | None) -> None:
+    X, score = numbers(), people()[1]
+    calibrated = CalibratedClassifierCV(LinearSVC(), cv=3).fit(X, labels_of(score, 2))
+    same_as_asking(calibrated, X, threshold=threshold)
 
 
 def test_recourse_with_votes() -> None:

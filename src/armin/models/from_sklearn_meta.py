@@ -135,7 +135,7 @@ def with_inner(estimator: Any, inner: Any) -> Any:
     if len(calibrated) > 1:
         raise ModelError(
             f"A CalibratedClassifierCV is read when it maps the score of one classifier. This one averages "
-            f"{len(calibrated)}, each with a pipeline of its own. Fit it with ensemble=False, or use method='blackbox'."
+            f"{len(calibrated)}, each with steps of its own. Fit it with ensemble=False, or use method='blackbox'."
         )
     calibrated[0].estimator = inner
     estimator.calibrated_classifiers_ = calibrated
@@ -263,7 +263,6 @@ def _first_column(scores: NDArray[np.floating]) -> NDArray[np.floating]:
 _SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
 _AROUND = {
     read_thresholded: ("FixedThresholdClassifier", "TunedThresholdClassifierCV"),
-    read_calibrated: ("CalibratedClassifierCV",),
     read_inner: ("FrozenEstimator", *_SEARCHES),
 }
 register_reader("sklearn.BaggingClassifier", read_bagging, kind="trees")
