@@ -122,7 +122,7 @@ def _term(estimator: Any, features: tuple[int, ...], scores: NDArray[np.float64]
             pairs = _n_bins(estimator, feature, 2) if len(estimator.bins_[feature]) > 1 else 1
             codes = np.arange(_n_bins(estimator, feature, 1) * pairs)
             scores = scores.take(codes % pairs if level == 2 and pairs > 1 else codes // pairs, axis=a)
-            axes.append(Axis(feature, codes[:-1] + 0.5))
+            axes.append(Axis(feature, codes[:-1].astype(np.float64) + 0.5))
         else:
             # bin 0 is that of a blank, the last one that of what is no number; a value at a cut is above it
             order = np.append(np.arange(1, len(bins) + 2), 0)
