@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -51,6 +52,10 @@ from armin.models.from_sklearn_calibrated import broken_logistic
 from armin.models.kinds import Above, Margins
 from armin.models.nodes import plant
 from armin.models.steps import Axis, table_tree
+from armin.problem import Problem
+from armin.solve import solve
+
+from problems import problems
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 Array = NDArray[Any]
@@ -191,6 +196,24 @@ def test_a_rule_asks_only_where_rounding_could_matter() -> None:
     assert rule.accepts(outputs).tolist() == [False, True, True, True, False]
     assert asked == [3]
     assert rule.doubtful(outputs, 0.3).tolist() == [False, True, True, True, True]
+
+
+def by_parity(outputs: Array) -> Array:
+    """A verdict that no margin could foresee."""
+    return np.asarray(np.floor(outputs.sum(axis=1) * 4) % 2 == 0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(problem=problems(kinds=("linear", "relu", "trees")), near=st.sampled_from([1e-9, 0.25, 1.0]))
+def test_all_solvers_agree_where_only_the_library_can_tell(problem: Problem, near: float) -> None:
+    decision = problem.model.decision
+    rule = Asked((), decision.n_outputs, decision.ways(), near, by_parity)
+    stated = replace(problem, model=replace(problem.model, decision=rule))
+    reference = solve(stated, "enumerate")
+    for method in ("search", "milo"):
+        found = solve(stated, method)
+        assert found.status is reference.status
+        assert reference.cost is None or found.cost == pytest.approx(reference.cost, rel=1e-9, abs=1e-12)
 
 
 # --- naive Bayes
