@@ -293,6 +293,8 @@ def test_recourse_with_a_mean_of_calibrated_scores(threshold: float | None) -> N
     X, score = numbers(), people()[1]
     calibrated = CalibratedClassifierCV(LinearSVC(), cv=3).fit(X, labels_of(score, 2))
     same_as_asking(calibrated, X, threshold=threshold)
+    scaled = CalibratedClassifierCV(make_pipeline(StandardScaler(), LogisticRegression()), cv=2)
+    same_as_asking(scaled.fit(X, labels_of(score, 2)), X, threshold=threshold)
 
 
 def test_recourse_with_votes() -> None:

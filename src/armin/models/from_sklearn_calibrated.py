@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
@@ -21,11 +22,14 @@ from armin.errors import ModelError
 from armin.models.asked import Asked
 from armin.models.decide import Given, Target, Verdict, decide_by_score
 from armin.models.from_sklearn_meta import inner_of, prepare_inner, read_calibrated, with_inner
+from armin.models.inputs import Prepare, dense
 from armin.models.kinds import LinearModel, Margins, Model, ReluNetwork
-from armin.models.read import read_inside, register_reader
+from armin.models.read import read_inside, register_reader, unwrap
 
 __all__ = ["broken_logistic", "read_any_calibrated"]
 
+_AFFINE = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PCA", "TruncatedSVD")
+_FAR = 2.0**40  # so far out that the shift does not blur the slope, and a power of two, so that nothing else does
 _ERROR = 0.01  # of the broken line; less takes more units, more leaves more to ask
 
 
@@ -48,11 +52,11 @@ def read_any_calibrated(estimator: Any, target: Target) -> Model:
     for member, calibrator in maps:
         if type(calibrator).__name__ != "_SigmoidCalibration" or not hasattr(member, "decision_function"):
             raise _refused(len(members), f"{type(calibrator).__name__} of {type(member).__name__}")
-        model = read_inside(member, Target(np.asarray(member.classes_), (1,)))
-        if not isinstance(model, LinearModel):
+        found = _linear(member)
+        if found is None:
             raise _refused(len(members), f"a sigmoid of {type(member).__name__}, which is not linear,")
-        weights.append(model.weights[0])
-        intercepts.append(float(model.intercept[0]))
+        weights.append(found[0])
+        intercepts.append(found[1])
     probe = _given(estimator)
     sign, rule = decide_by_score(Verdict(_OneShare(target.classes), target), type(estimator).__name__)
     slopes = np.array([[-calibrator.a_, -calibrator.b_] for _, calibrator in maps])
@@ -62,6 +66,33 @@ def read_any_calibrated(estimator: Any, target: Target) -> Model:
     error = broken_logistic()[2]
     decision = Asked((), len(maps) + 1, (Margins(margin, np.array([rule.cut])),), error, Verdict(probe, target))
     return ReluNetwork(*network, decision)
+
+
+def _linear(member: Any) -> tuple[FloatArray, float] | None:
+    """The weights and the intercept of a member's score, of which scalers may be a part; None where it is not linear."""
+    steps, final = unwrap(member)
+    model = read_inside(final, Target(np.asarray(final.classes_), (1,)))
+    if not isinstance(model, LinearModel):
+        return None
+    if not steps:
+        return model.weights[0], float(model.intercept[0])
+    if any(type(step).__name__ not in _AFFINE or getattr(step, "clip", False) for step in steps):
+        return None
+    count = int(member.n_features_in_)
+    basis: Any = np.vstack([np.zeros(count), np.eye(count) * _FAR])
+    if hasattr(member, "feature_names_in_"):
+        basis = pd.DataFrame(basis, columns=member.feature_names_in_)
+    scores = np.asarray(member.decision_function(basis), dtype=np.float64)
+    return (scores[1:] - scores[0]) / _FAR, float(scores[0])
+
+
+def _inner(estimator: Any) -> Any:
+    """The classifier inside; None where there are several."""
+    return inner_of(estimator) if len(estimator.calibrated_classifiers_) == 1 else None
+
+
+def _prepare(estimator: Any) -> Prepare:
+    return prepare_inner(estimator) if _inner(estimator) is not None else dense
 
 
 def _refused(count: int, what: str) -> ModelError:
@@ -166,6 +197,6 @@ def _given(estimator: Any) -> Any:
 
 
 register_reader(
-    "sklearn.CalibratedClassifierCV", read_any_calibrated, kind="as inside", prepare=prepare_inner,
-    inner=(inner_of, with_inner),
+    "sklearn.CalibratedClassifierCV", read_any_calibrated, kind="as inside", prepare=_prepare,
+    inner=(_inner, with_inner),
 )  # fmt: skip

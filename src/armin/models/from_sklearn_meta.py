@@ -132,11 +132,6 @@ def with_inner(estimator: Any, inner: Any) -> Any:
         setattr(estimator, _place_of_inner(estimator), inner)
         return estimator
     calibrated = [copy.copy(each) for each in estimator.calibrated_classifiers_]
-    if len(calibrated) > 1:
-        raise ModelError(
-            f"A CalibratedClassifierCV is read when it maps the score of one classifier. This one averages "
-            f"{len(calibrated)}, each with steps of its own. Fit it with ensemble=False, or use method='blackbox'."
-        )
     calibrated[0].estimator = inner
     estimator.calibrated_classifiers_ = calibrated
     return estimator

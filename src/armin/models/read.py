@@ -158,6 +158,8 @@ def unwrap(estimator: Any) -> tuple[list[Any], Any]:
         return [], estimator
     inner_of, with_inner = entry.inner
     inner = inner_of(estimator)
+    if inner is None:  # there are several
+        return [], estimator
     steps, final = unwrap(inner)
     return steps, estimator if final is inner else with_inner(copy.copy(estimator), final)
 
