@@ -69,7 +69,7 @@ def read_any_calibrated(estimator: Any, target: Target) -> Model:
 
 
 def _linear(member: Any) -> tuple[FloatArray, float] | None:
-    """The weights and the intercept of a member's score, of which scalers may be a part; None where it is not linear."""
+    """The weights and the intercept of a score, of which scalers may be a part; None where it is not linear."""
     steps, final = unwrap(member)
     model = read_inside(final, Target(np.asarray(final.classes_), (1,)))
     if not isinstance(model, LinearModel):
