@@ -51,6 +51,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.fixes import parse_version
@@ -1120,6 +1121,7 @@ def test_networks_of_torch() -> None:
         (lambda: VotingClassifier([("a", RandomForestClassifier(2))]), "voting='soft'"),
         (lambda: VotingClassifier([("a", LogisticRegression())], voting="soft"), "has a LogisticRegression"),
         (lambda: StackingClassifier([("a", LogisticRegression())], cv=2), "predict_proba of a LogisticRegression"),
+        (lambda: StackingClassifier([("a", make_pipeline(LinearSVC()))], cv=2), "a Pipeline of its own"),
         (lambda: StackingClassifier([("a", LinearSVC())], cv=2, passthrough=True), "does not pass its inputs through"),
         (lambda: StackingClassifier([("a", LinearSVC())], stump(), cv=2), "final_estimator is linear"),
         (lambda: StackingClassifier([("a", LinearSVC()), ("b", stump())], cv=2), "all are trees or all are linear"),

@@ -151,6 +151,11 @@ def _read_members(members: Sequence[Any], methods: Sequence[str], target: Target
     read, start = list[_Member](), 0
     for member, method in zip(members, methods, strict=True):
         labels = np.asarray(member.classes_)
+        if hasattr(member, "steps"):
+            raise ModelError(
+                "Classifiers are read together when all take the same inputs. This one has a Pipeline of its own among "
+                "its members. Put the steps before the whole, or use method='blackbox'."
+            )
         if labels.size != target.classes.size:
             raise ModelError(
                 f"Classifiers are read together when each knows all classes. This {type(member).__name__} knows "

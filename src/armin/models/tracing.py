@@ -210,4 +210,5 @@ _TRACERS: dict[str, tuple[tuple[str, ...], Callable[[Any, int], Trace]]] = {
     "ColumnTransformer": (_SKLEARN, _column_transformer),
     "FeatureUnion": (_SKLEARN, _union),
     "TableVectorizer": (("skrub",), _table_vectorizer),
+    "SquashingScaler": (("skrub",), _one_to_one),
 }
