@@ -171,6 +171,74 @@ PMML is not read. Of the libraries that run it, pypmml (1.5.8) starts a Java mac
 machine compares and adds in which precision is not documented; sklearn-pmml-model (1.0.8) turns a file into estimators of
 its own, which were not tried. Where the model can be written as ONNX, that is the way.
 
+## How fast
+
+FICO as in the paper: people whom the model rejects hide two of 23 values, everything may change, up to four changes, three
+quarters of 100 completions. Milliseconds of computing for one person, all of it, each person being explained once before;
+measured by `python -m benchmarks.readers` on a machine that did other things too.
+
+| model | people | plans | proven | median ms | 90% ms | longest ms | median ms the first time |
+|---|---|---|---|---|---|---|---|
+| interpret: EBM | 20 | 20 | 20 | 137.0 | 481.6 | 1550 | 143.6 |
+| interpret: EBM, 10 pairs | 20 | 20 | 20 | 78.7 | 171.2 | 209 | 88.8 |
+| interpret: EBM without pairs | 50 | 50 | 50 | 13.3 | 19.1 | 52 | 16.6 |
+| optbinning: Scorecard | 50 | 50 | 50 | 20.2 | 25.2 | 32 | 27.4 |
+| optbinning: cut on the points of a Scorecard | 50 | 50 | 50 | 43.2 | 52.4 | 74 | 59.0 |
+| optbinning: BinningProcess + LogisticRegression | 50 | 50 | 50 | 20.6 | 26.8 | 33 | 27.8 |
+| statsmodels: Logit | 50 | 50 | 50 | 19.6 | 23.1 | 25 | 23.3 |
+| scikit-learn: GaussianNB | 50 | 50 | 50 | 12.3 | 36.2 | 64 | 15.9 |
+
+Where a library is slow to ask, that is most of the time: the Scorecard's own `predict` takes 6 ms a call, whatever the
+number of rows, and is called twice. A machine with pairs has tens of thousands of leaves (23,103 with ten pairs), of which
+the search makes tables anew for every budget.
+
+## Tutorials of other libraries, as tried
+
+`python -m benchmarks.tutorials` builds the classifiers of other libraries' own tutorials, fits them on a small table of ours
+with the same kinds of columns, and explains one person who hides a value.
+
+| library | tutorial | columns | outcome |
+|---|---|---|---|
+| scikit-learn | Getting started: StandardScaler, LogisticRegression | numbers | read as LinearModel, optimal |
+| scikit-learn | Column Transformer with Mixed Types | words, blanks | read as LinearModel, optimal |
+| scikit-learn | Pipelining: StandardScaler, PCA, LogisticRegression, searched | numbers | read as LinearModel, optimal |
+| scikit-learn | Pipeline ANOVA SVM: SelectKBest, LinearSVC | numbers | read as LinearModel, optimal |
+| scikit-learn | Permutation importance: imputed, ordinal, RandomForestClassifier | words, blanks | read as TreeEnsemble, optimal |
+| scikit-learn | Categorical support in gradient boosting: ordinal, native categories | words, blanks | read as TreeEnsemble, optimal |
+| scikit-learn | Hard votes of LogisticRegression, RandomForestClassifier, GaussianNB | numbers | refused: A VotingClassifier with hard votes is read when its members are single decision trees. With method='blackbox': optimal. |
+| scikit-learn | Soft votes of the same | numbers | refused: A VotingClassifier is read when its members are DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, whose probabilities are sums of trees. With method='blackbox': optimal. |
+| scikit-learn | Stack of RandomForestClassifier and a scaled LinearSVC | numbers | refused: Classifiers are read together when all take the same inputs. With method='blackbox': optimal. |
+| scikit-learn | Probability calibration of GaussianNB, isotonic (ensemble=True) | numbers | refused: A CalibratedClassifierCV is read when it maps the score of one classifier of two classes, or averages sigmoids of linear scores. With method='blackbox': optimal. |
+| scikit-learn | The same with ensemble=False | numbers | read as LinearModel, optimal |
+| scikit-learn | Post-tuning the decision threshold: scaled LogisticRegression | numbers | read as LinearModel, optimal |
+| scikit-learn | Multi-layer perceptron behind StandardScaler | numbers | read as ReluNetwork, optimal |
+| scikit-learn | AdaBoostClassifier | numbers | read as TreeEnsemble, optimal |
+| scikit-learn | GradientBoostingClassifier | numbers | read as TreeEnsemble, optimal |
+| scikit-learn | KNeighborsClassifier behind StandardScaler | numbers | refused: ARMIN cannot read a sklearn.KNeighborsClassifier exactly. With method='blackbox': optimal. |
+| scikit-learn | SVC with an RBF kernel behind StandardScaler | numbers | refused: An SVC is read when it has a linear kernel and two classes. With method='blackbox': optimal. |
+| skrub | Getting started: tabular_pipeline('classifier') | words, blanks | read as TreeEnsemble, optimal |
+| skrub | tabular_pipeline(HistGradientBoostingClassifier()) | words, blanks | read as TreeEnsemble, optimal |
+| skrub | tabular_pipeline(LogisticRegression()) | words, blanks | read as LinearModel, optimal |
+| skrub | tabular_pipeline(RandomForestClassifier()) | words, blanks | read as TreeEnsemble, optimal |
+| skrub | TableVectorizer, HistGradientBoostingClassifier | words, blanks | read as TreeEnsemble, optimal |
+| skrub | TableVectorizer, imputed, scaled, LogisticRegression | words, blanks | read as LinearModel, optimal |
+| skrub | TableVectorizer with MinHashEncoder for words | words, blanks | read as TreeEnsemble, optimal |
+| skrub | TableVectorizer with StringEncoder for words | words, blanks | read as TreeEnsemble, optimal |
+| skrub | TableVectorizer with GapEncoder for words | words, blanks | read as TreeEnsemble, optimal |
+| interpret | Getting started: ExplainableBoostingClassifier | words | read as TreeEnsemble, optimal |
+| interpret | ExplainableBoostingClassifier with interactions=0 | words | read as TreeEnsemble, optimal |
+| interpret | ExplainableBoostingClassifier with blanks | words, blanks | read as TreeEnsemble, optimal |
+| interpret | Interpretable classification: its LogisticRegression | numbers | read as LinearModel, optimal |
+| interpret | Interpretable classification: its ClassificationTree | numbers | read as TreeEnsemble, optimal |
+| interpret | Explaining black boxes: PCA, RandomForestClassifier | numbers | refused: The steps PCA mix columns, which can be followed exactly for linear models and ReLU networks, not for a TreeEnsemble. With method='blackbox': optimal. |
+| optbinning | Binning process: BinningProcess, LogisticRegression | words | read as LinearModel, optimal |
+| optbinning | Binning process with selection_criteria | words | read as LinearModel, optimal |
+| optbinning | Binning process, HistGradientBoostingClassifier | words | read as TreeEnsemble, optimal |
+| optbinning | Scorecard (scaling_method=None) | words | read as LinearModel, optimal |
+| optbinning | Scorecard (pdo_odds) | words | read as LinearModel, optimal |
+| optbinning | Scorecard (min_max, rounding, intercept_based) | words | read as LinearModel, optimal |
+| optbinning | the last one with a cut on its points (`ScorecardCut`) | words | read as LinearModel, optimal |
+
 ## Teach it another class
 
 A reader gets the fitted estimator and a `Target` (its labels, the positions of the desired ones, the threshold), and
