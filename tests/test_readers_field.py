@@ -535,6 +535,24 @@ def test_onnx_files_that_cannot_be_read_are_refused() -> None:
         read_model(onnx_file(tanh.fit(X, y), X), "yes")
 
 
+@pytest.mark.parametrize(
+    ("name", "attribute", "message"),
+    [("forest", "nodes_values", "nodes_values as a list"), ("logistic", "intercepts", "intercepts as a list"),
+     ("forest", "nodes_modes", "all BRANCH_LT")],
+)  # fmt: skip
+def test_onnx_classifiers_in_another_form_are_refused(name: str, attribute: str, message: str) -> None:
+    X = numbers().to_numpy(dtype=np.float32)
+    file = onnx_file(ONNX[name]().fit(X, labels_of(people()[1], 2).astype(str)), X)
+    node = next(n for n in file.model.graph.node if n.op_type.endswith("Classifier"))
+    kept = [a for a in node.attribute if a.name == attribute]
+    if attribute == "nodes_modes":
+        kept[0].strings[0] = b"BRANCH_GT"
+    else:
+        node.attribute.remove(kept[0])
+    with pytest.raises(ModelError, match=message):
+        read_model(OnnxClassifier(file.model), "yes")
+
+
 def test_the_parts_of_a_classifier_are_not_listed() -> None:
     names = {name for _, name, _ in supported_models()}
     assert {"GaussianNB", "ScorecardCut", "OnnxClassifier", "StatsmodelsClassifier"} <= names

@@ -29,6 +29,7 @@ from armin.models.read import register_reader
 
 __all__ = ["OnnxClassifier", "prepare_onnx", "read_onnx", "split_onnx"]
 
+_AnyCore = TreesCore | LinearCore | NetworkCore
 _NEAR = 1e-4  # scores that differ by more than this have different single-precision probabilities
 
 
@@ -176,7 +177,7 @@ def read_onnx(estimator: Any, target: Target) -> LinearModel | ReluNetwork | Tre
     return ReluNetwork(tuple(weights), tuple(biases), decision)
 
 
-def _decide(core: Any, verdict: Any, target: Target) -> tuple[float, Decision]:
+def _decide(core: _AnyCore, verdict: Any, target: Target) -> tuple[float, Decision]:
     name = "OnnxClassifier"
     if core.n_scores != (1 if target.binary else target.classes.size):
         raise ModelError(
@@ -191,7 +192,7 @@ def _decide(core: Any, verdict: Any, target: Target) -> tuple[float, Decision]:
     return 1.0, Among(target.accepted, core.n_scores)
 
 
-def _verdict(core: Any, classes: NDArray[Any], target: Target, scores: NDArray[np.floating]) -> NDArray[np.bool_]:
+def _verdict(core: _AnyCore, classes: NDArray[Any], target: Target, scores: NDArray[np.floating]) -> NDArray[np.bool_]:
     """What onnxruntime says about scores (n, n_scores)."""
     probe = OnnxClassifier(core.given(np.asarray(scores, dtype=np.float32)), classes=classes.tolist())
     return Verdict(_Scored(probe, core), target)(scores)
@@ -200,7 +201,7 @@ def _verdict(core: Any, classes: NDArray[Any], target: Target, scores: NDArray[n
 class _Scored:
     """The file, given scores."""
 
-    def __init__(self, probe: OnnxClassifier, core: Any) -> None:
+    def __init__(self, probe: OnnxClassifier, core: _AnyCore) -> None:
         self.probe, self.core = probe, core
 
     def predict(self, scores: Any) -> NDArray[Any]:

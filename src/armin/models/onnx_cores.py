@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from armin.errors import ModelError
 from armin.models.nodes import OneTree
 from armin.models.onnx_graph import Graph, attributes, changed, column_traces
 
-__all__ = ["Core", "LinearCore", "NetworkCore", "TreesCore", "find_core"]
+__all__ = ["LinearCore", "NetworkCore", "TreesCore", "find_core"]
 
 _SCORES = "armin_scores"
 _LINKS = (
@@ -21,30 +21,6 @@ _LINKS = (
     "Squeeze", "Unsqueeze", "Flatten", "Cast", "Identity", "ZipMap", "Constant",
 )  # fmt: skip
 AnyCore = TypeVar("AnyCore", bound="TreesCore | LinearCore | NetworkCore")
-
-
-class Core(Protocol):
-    """The classifier in a graph: its input, its scores, and the same file with scores given."""
-
-    graph: Graph
-
-    @property
-    def input(self) -> str:
-        """The tensor that it takes."""
-        ...
-
-    @property
-    def n_scores(self) -> int:
-        """Scores for each row."""
-        ...
-
-    def given(self, scores: NDArray[np.float32]) -> bytes:
-        """A file that says about row i of :meth:`rows` what this one says about row i of the scores."""
-        ...
-
-    def rows(self, scores: NDArray[np.floating]) -> NDArray[np.floating]:
-        """The rows with which to ask that file."""
-        ...
 
 
 def find_core(graph: Graph) -> TreesCore | LinearCore | NetworkCore:
@@ -97,6 +73,7 @@ class TreesCore:
     def of(cls, graph: Graph, node: Any) -> TreesCore:
         """The trees of a node; refused where they are not compared with ``<=`` or ``<`` throughout."""
         found = attributes(node)
+        _check_lists(found, "nodes_values", "class_weights", "class_ids")
         modes = {str(mode) for mode in found["nodes_modes"]} - {"LEAF"}
         odd = modes - {"BRANCH_LEQ", "BRANCH_LT"}
         if odd or len(modes) > 1:
@@ -224,7 +201,8 @@ class LinearCore:
     def of(cls, graph: Graph, node: Any) -> LinearCore:
         """The scores of a node."""
         found = attributes(node)
-        intercept = np.asarray(found.get("intercepts") or [0.0], dtype=np.float64)
+        _check_lists(found, "coefficients", "intercepts")
+        intercept = np.asarray(found["intercepts"], dtype=np.float64)
         weights = np.asarray(found["coefficients"], dtype=np.float64).reshape(intercept.size, -1)
         mirrored = intercept.size == 2 and bool((weights[0] == -weights[1]).all() and intercept[0] == -intercept[1])
         if mirrored:
@@ -316,6 +294,16 @@ class NetworkCore:
     def rows(self, scores: NDArray[np.floating]) -> NDArray[np.floating]:
         """The scores."""
         return scores
+
+
+def _check_lists(found: dict[str, Any], *names: str) -> None:
+    """Refuse a node that has its numbers in another form, such as tensors in double precision."""
+    for name in names:
+        if not found.get(name):
+            raise ModelError(
+                f"ONNX classifiers are read when they have {name} as a list of numbers. This one has none. "
+                "Use method='blackbox'."
+            )
 
 
 def _affine(graph: Graph, node: Any, tensor: str) -> tuple[FloatArray, FloatArray] | None:
