@@ -95,18 +95,29 @@ def _synthetic(n: int = 4000) -> _Data:
 
 
 def make_cell(
-    dataset: str, model: str, count: int, *, n_missing: int = 2, n_samples: int = 100, stated: bool = False
+    dataset: str,
+    model: str,
+    count: int,
+    *,
+    n_missing: int = 2,
+    n_samples: int = 100,
+    stated: bool = False,
+    made: Callable[[pd.DataFrame, np.ndarray], Any] | None = None,
 ) -> Cell:
     """Train as in the paper and pick the first ``count`` test rows that are predicted undesired.
 
-    With ``stated``, FICO has constraints: in the paper everything may change.
+    With ``stated``, FICO has constraints: in the paper everything may change. ``made`` fits a classifier of one's own
+    on the raw training frame; ``model`` is its name then.
     """
     data = _load(dataset)
     schema = data.schema.update(**STATED.get(dataset, {})) if stated else data.schema
     train, test, y_train, _ = train_test_split(data.X, data.y, test_size=0.25, stratify=data.y, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's number of iterations, reached or not
-        classifier = make_pipeline(data.encoder, MODELS[model]()).fit(train, y_train)
+        if made is not None:
+            classifier = made(train, y_train)
+        else:
+            classifier = make_pipeline(data.encoder, MODELS[model]()).fit(train, y_train)
     explainer = ARMIN(
         classifier,
         schema.widened(data.X),

@@ -14,15 +14,22 @@ LIBRARIES = {
     "xgboost": "XGBoost",
     "lightgbm": "LightGBM",
     "catboost": "CatBoost",
-    "armin": "PyTorch",
+    "interpret": "interpret",
+    "optbinning": "optbinning",
+    "armin.TorchClassifier": "PyTorch",
+    "armin.ScorecardCut": "optbinning",
+    "armin.StatsmodelsClassifier": "statsmodels",
+    "armin.OnnxClassifier": "ONNX",
 }
 KINDS = {
     "linear": "linear score",
     "network": "ReLU network",
     "trees": "sum of trees",
     "as inside": "as the classifier inside",
+    "as the file": "as what is in the file",
 }
 
+OURS = ("ColumnParts",)  # steps that ARMIN makes itself
 LINEAR = "all penalties; bit for bit on float64 data"
 FOREST = "bit for bit; own NaN branch"
 SEARCH = "the best classifier that was found, with its pipeline"
@@ -36,6 +43,11 @@ NOTES = {
     "Perceptron": LINEAR,
     "PassiveAggressiveClassifier": LINEAR,
     "LinearDiscriminantAnalysis": LINEAR,
+    "MultinomialNB": "bit for bit",
+    "ComplementNB": "bit for bit",
+    "BernoulliNB": "bit for bit",
+    "GaussianNB": "its parabolas are run column by column; the sums can differ in the last bits",
+    "CategoricalNB": "a table for each column; bit for bit",
     "SVC": "linear kernel and two classes; no threshold (its probabilities come from a second model)",
     "MLPClassifier": "any depth, ReLU or identity",
     "DecisionTreeClassifier": FOREST,
@@ -45,11 +57,14 @@ NOTES = {
     "GradientBoostingClassifier": "bit for bit, if it starts from a constant",
     "HistGradientBoostingClassifier": "bit for bit; own NaN branch and native categories, on raw frames",
     "BaggingClassifier": "over single decision trees, each with its own features",
-    "VotingClassifier": "soft votes of single decision trees, with weights",
+    "VotingClassifier": "soft votes of trees, forests and bags of trees, hard votes of single trees, with weights",
+    "StackingClassifier": "a linear classifier on top of shares of forests, or of scores (`decision_function`) that are all "
+    "linear or all trees",
     "AdaBoostClassifier": "over single decision trees, algorithm SAMME",
     "FixedThresholdClassifier": "the cut on the score inside is found by asking",
     "TunedThresholdClassifierCV": "the cut on the score inside is found by asking",
-    "CalibratedClassifierCV": "one map of one score (ensemble=False), two classes: sigmoid, isotonic, temperature",
+    "CalibratedClassifierCV": "two classes; one map of one score (ensemble=False): sigmoid, isotonic, temperature; or the mean of "
+    "sigmoids of linear scores (ensemble=True, the default)",
     "FrozenEstimator": "the classifier inside",
     "GridSearchCV": SEARCH,
     "RandomizedSearchCV": SEARCH,
@@ -60,6 +75,16 @@ NOTES = {
     "LGBMClassifier": "bit for bit; own NaN branch, zero as missing, native categories, on raw frames; early stopping; "
     "gbdt, dart, goss and rf",
     "CatBoostClassifier": "bit for bit; own NaN branch; one-hot categories, on raw frames; all grow policies",
+    "ExplainableBoostingClassifier": "terms of one or two columns, blanks, unknown categories; bit for bit",
+    "interpret.LogisticRegression": "on continuous columns",
+    "interpret.ClassificationTree": "on continuous columns",
+    "Scorecard": "its bins are run column by column",
+    "ScorecardCut": "`armin.models.ScorecardCut(scorecard, cut, classes)`: a cut on the points of a fitted Scorecard; bit "
+    "for bit with rounding=True",
+    "StatsmodelsClassifier": "`armin.models.StatsmodelsClassifier(results, classes, threshold)` around the results of Logit, "
+    "Probit or a binomial GLM on plain columns; the sums can differ in the last bits",
+    "OnnxClassifier": "`armin.models.OnnxClassifier(path)`, run by onnxruntime: TreeEnsembleClassifier (bit for bit), "
+    "LinearClassifier, layers of MatMul, Gemm, Add and Relu, behind steps that work column by column",
     "TorchClassifier": "`armin.models.TorchClassifier(module, classes)` around a Sequential of Linear, ReLU, BatchNorm1d, "
     "Dropout, Flatten, Identity",
 }
@@ -78,8 +103,8 @@ Whatever a solver finds is judged again by the user's own classifier before anyb
 
 {models}
 
-Two classes or many; one desired label or a set of them. `threshold` works for two classes, and for one label of a forest
-with any number of classes. A pipeline may stand before any of these, or inside a search, a threshold or a calibration.
+Two classes or many; one desired label or a set of them. `threshold` works for two classes, and for one label or several of
+a forest with any number of classes. A pipeline may stand before any of these, or inside a search, a threshold or a calibration.
 
 ## Followed exactly before the model
 
@@ -114,6 +139,13 @@ A booster with native categories is given the raw frame. What it does to that fr
 | XGBoost | float32 | float32, in order | equal to the last bit |
 | LightGBM | float64 | float64, in order | equal to the last bit |
 | CatBoost | float32 | float64, in order | equal to the last bit |
+| interpret, boosting machines | float64 | float64, in order | equal to the last bit |
+| naive Bayes of counts, bits, categories | - | float64 | equal to the last bit; a probability near its threshold is asked of scikit-learn |
+| GaussianNB, statsmodels, ScorecardCut without rounding, stacks of linear scores | - | float64 | sums are made in another order: rows within that rounding of the boundary may differ, and `predict` has the last word |
+| votes and stacks of trees | float32 or float64, as their members | float64 | equal to the last bit: near a tie scikit-learn is asked |
+| CalibratedClassifierCV over folds | - | float64 | the mean of sigmoids is bounded from both sides by a ReLU network, to 0.01; what that leaves open is asked of scikit-learn, with scores that may differ in the last bits |
+| ONNX, trees | float32 | float32, in order | equal to the last bit, in one thread, as `OnnxClassifier` runs it |
+| ONNX, linear and layers | float32 | float64 | onnxruntime multiplies in float32, as PyTorch does |
 | PyTorch | the module's type | float64 | the module multiplies in float32; rows within that rounding of the boundary may differ, and `predict` has the last word |
 
 ## A black box
@@ -121,14 +153,91 @@ A booster with native categories is given the raw frame. What it does to that fr
 With `method="blackbox"` any fitted classifier is only asked: choices in the order of their cost, until the first that
 is accepted. That is exact when it ends, and it says so when it does not. It is the way for
 
-- kernel machines, neighbours, Gaussian processes, naive Bayes, stacking, votes and bags of anything but single trees;
-- a CalibratedClassifierCV that averages several classifiers (`ensemble=True`);
-- `threshold` on boosters and networks with more than two classes, and on the sum of several labels;
+- kernel machines, neighbours, Gaussian processes;
+- votes and stacks in which a probability is the logistic of a sum (LogisticRegression, boosters, networks), or that mix trees
+  with linear scores: their mean is neither linear nor a sum of trees. A stack may look at `decision_function` instead
+  (`stack_method="decision_function"`);
+- a CalibratedClassifierCV that averages several classifiers (`ensemble=True`, scikit-learn's default) other than linear
+  ones with sigmoids, for the same reason: fit it with `ensemble=False`;
+- bags of anything but single trees;
+- `threshold` on linear models, boosters and networks with more than two classes;
 - networks with other activations than ReLU, XGBoost's `dart` and `gblinear`, functions as objectives, LightGBM's linear
   trees, CatBoost's statistics of categories (CTR), texts and embeddings;
 - a subclass with its own `predict`.
 
 A bare `xgboost.Booster` or `lightgbm.Booster` has no labels: use the library's classifier.
+
+PMML is not read. Of the libraries that run it, pypmml (1.5.8) starts a Java machine through py4j or JPype1, and what that
+machine compares and adds in which precision is not documented; sklearn-pmml-model (1.0.8) turns a file into estimators of
+its own, which were not tried. Where the model can be written as ONNX, that is the way.
+
+## How fast
+
+FICO as in the paper: people whom the model rejects hide two of 23 values, everything may change, up to four changes, three
+quarters of 100 completions. Milliseconds of computing for one person, all of it, each person being explained once before;
+measured by `python -m benchmarks.readers` on a machine that did other things too.
+
+| model | people | plans | proven | median ms | 90% ms | longest ms | median ms the first time |
+|---|---|---|---|---|---|---|---|
+| interpret: EBM | 20 | 20 | 20 | 137.0 | 481.6 | 1550 | 143.6 |
+| interpret: EBM, 10 pairs | 20 | 20 | 20 | 78.7 | 171.2 | 209 | 88.8 |
+| interpret: EBM without pairs | 50 | 50 | 50 | 13.3 | 19.1 | 52 | 16.6 |
+| optbinning: Scorecard | 50 | 50 | 50 | 20.2 | 25.2 | 32 | 27.4 |
+| optbinning: cut on the points of a Scorecard | 50 | 50 | 50 | 43.2 | 52.4 | 74 | 59.0 |
+| optbinning: BinningProcess + LogisticRegression | 50 | 50 | 50 | 20.6 | 26.8 | 33 | 27.8 |
+| statsmodels: Logit | 50 | 50 | 50 | 19.6 | 23.1 | 25 | 23.3 |
+| scikit-learn: GaussianNB | 50 | 50 | 50 | 12.3 | 36.2 | 64 | 15.9 |
+
+Where a library is slow to ask, that is most of the time: the Scorecard's own `predict` takes 6 ms a call, whatever the
+number of rows, and is called twice. A machine with pairs has tens of thousands of leaves (23,103 with ten pairs), of which
+the search makes tables anew for every budget.
+
+## Tutorials of other libraries, as tried
+
+`python -m benchmarks.tutorials` builds the classifiers of other libraries' own tutorials, fits them on a small table of ours
+with the same kinds of columns, and explains one person who hides a value.
+
+| library | tutorial | columns | outcome |
+|---|---|---|---|
+| scikit-learn | Getting started: StandardScaler, LogisticRegression | numbers | read as LinearModel, optimal |
+| scikit-learn | Column Transformer with Mixed Types | words, blanks | read as LinearModel, optimal |
+| scikit-learn | Pipelining: StandardScaler, PCA, LogisticRegression, searched | numbers | read as LinearModel, optimal |
+| scikit-learn | Pipeline ANOVA SVM: SelectKBest, LinearSVC | numbers | read as LinearModel, optimal |
+| scikit-learn | Permutation importance: imputed, ordinal, RandomForestClassifier | words, blanks | read as TreeEnsemble, optimal |
+| scikit-learn | Categorical support in gradient boosting: ordinal, native categories | words, blanks | read as TreeEnsemble, optimal |
+| scikit-learn | Hard votes of LogisticRegression, RandomForestClassifier, GaussianNB | numbers | refused: A VotingClassifier with hard votes is read when its members are single decision trees. With method='blackbox': optimal. |
+| scikit-learn | Soft votes of the same | numbers | refused: A VotingClassifier is read when its members are DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, whose probabilities are sums of trees. With method='blackbox': optimal. |
+| scikit-learn | Stack of RandomForestClassifier and a scaled LinearSVC | numbers | refused: Classifiers are read together when all take the same inputs. With method='blackbox': optimal. |
+| scikit-learn | Probability calibration of GaussianNB, isotonic (ensemble=True) | numbers | refused: A CalibratedClassifierCV is read when it maps the score of one classifier of two classes, or averages sigmoids of linear scores. With method='blackbox': optimal. |
+| scikit-learn | The same with ensemble=False | numbers | read as LinearModel, optimal |
+| scikit-learn | Post-tuning the decision threshold: scaled LogisticRegression | numbers | read as LinearModel, optimal |
+| scikit-learn | Multi-layer perceptron behind StandardScaler | numbers | read as ReluNetwork, optimal |
+| scikit-learn | AdaBoostClassifier | numbers | read as TreeEnsemble, optimal |
+| scikit-learn | GradientBoostingClassifier | numbers | read as TreeEnsemble, optimal |
+| scikit-learn | KNeighborsClassifier behind StandardScaler | numbers | refused: ARMIN cannot read a sklearn.KNeighborsClassifier exactly. With method='blackbox': optimal. |
+| scikit-learn | SVC with an RBF kernel behind StandardScaler | numbers | refused: An SVC is read when it has a linear kernel and two classes. With method='blackbox': optimal. |
+| skrub | Getting started: tabular_pipeline('classifier') | words, blanks | read as TreeEnsemble, optimal |
+| skrub | tabular_pipeline(HistGradientBoostingClassifier()) | words, blanks | read as TreeEnsemble, optimal |
+| skrub | tabular_pipeline(LogisticRegression()) | words, blanks | read as LinearModel, optimal |
+| skrub | tabular_pipeline(RandomForestClassifier()) | words, blanks | read as TreeEnsemble, optimal |
+| skrub | TableVectorizer, HistGradientBoostingClassifier | words, blanks | read as TreeEnsemble, optimal |
+| skrub | TableVectorizer, imputed, scaled, LogisticRegression | words, blanks | read as LinearModel, optimal |
+| skrub | TableVectorizer with MinHashEncoder for words | words, blanks | read as TreeEnsemble, optimal |
+| skrub | TableVectorizer with StringEncoder for words | words, blanks | read as TreeEnsemble, optimal |
+| skrub | TableVectorizer with GapEncoder for words | words, blanks | read as TreeEnsemble, optimal |
+| interpret | Getting started: ExplainableBoostingClassifier | words | read as TreeEnsemble, optimal |
+| interpret | ExplainableBoostingClassifier with interactions=0 | words | read as TreeEnsemble, optimal |
+| interpret | ExplainableBoostingClassifier with blanks | words, blanks | read as TreeEnsemble, optimal |
+| interpret | Interpretable classification: its LogisticRegression | numbers | read as LinearModel, optimal |
+| interpret | Interpretable classification: its ClassificationTree | numbers | read as TreeEnsemble, optimal |
+| interpret | Explaining black boxes: PCA, RandomForestClassifier | numbers | refused: The steps PCA mix columns, which can be followed exactly for linear models and ReLU networks, not for a TreeEnsemble. With method='blackbox': optimal. |
+| optbinning | Binning process: BinningProcess, LogisticRegression | words | read as LinearModel, optimal |
+| optbinning | Binning process with selection_criteria | words | read as LinearModel, optimal |
+| optbinning | Binning process, HistGradientBoostingClassifier | words | read as TreeEnsemble, optimal |
+| optbinning | Scorecard (scaling_method=None) | words | read as LinearModel, optimal |
+| optbinning | Scorecard (pdo_odds) | words | read as LinearModel, optimal |
+| optbinning | Scorecard (min_max, rounding, intercept_based) | words | read as LinearModel, optimal |
+| optbinning | the last one with a cut on its points (`ScorecardCut`) | words | read as LinearModel, optimal |
 
 ## Teach it another class
 
@@ -173,12 +282,18 @@ numbers, `prepare=` gives the function from its rows to the model's inputs.
 """
 
 
+def _key(library: str, name: str, table: dict[str, str]) -> str:
+    """Under which name a class is found: with its library where another one has the same name."""
+    return f"{library}.{name}" if f"{library}.{name}" in table else name
+
+
 def models_page() -> str:
     """The page on models."""
     rows = ["| library | class | read as | what |", "|---|---|---|---|"]
-    for library, name, kind in sorted(supported_models(), key=lambda row: list(NOTES).index(row[1])):
-        rows.append(f"| {LIBRARIES[library]} | `{name}` | {KINDS[kind]} | {NOTES[name]} |")
-    names = ", ".join(f"`{name}`" for name in traceable_transformers())
+    for library, name, kind in sorted(supported_models(), key=lambda row: list(NOTES).index(_key(*row[:2], NOTES))):
+        known = LIBRARIES[_key(library, name, LIBRARIES) if library == "armin" else library]
+        rows.append(f"| {known} | `{name}` | {KINDS[kind]} | {NOTES[_key(library, name, NOTES)]} |")
+    names = ", ".join(f"`{name}`" for name in traceable_transformers() if name not in OURS)
     return PAGE.format(models="\n".join(rows), transformers=names)
 
 

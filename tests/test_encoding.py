@@ -590,7 +590,8 @@ def test_skrub_table_vectorizer_is_followed(final):
         {"a": rng.normal(size=200).round(1), "job": rng.choice(["x", "y", "z"], 200), "n": rng.integers(0, 5, 200)}
     )
     y = np.where(X["a"] + (X["job"] == "x") + 0.2 * X["n"] > 1, "yes", "no")
-    classifier = make_pipeline(skrub.TableVectorizer(), final).fit(X, y)
+    squash = [skrub.SquashingScaler()] if hasattr(skrub, "SquashingScaler") else []
+    classifier = make_pipeline(skrub.TableVectorizer(), *squash, final).fit(X, y)
     schema = Schema.infer(X)
     oracle = Oracle(classifier, schema, X.iloc[:0], "yes")
     read = read_classifier(oracle)

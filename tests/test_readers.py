@@ -33,6 +33,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    StackingClassifier,
     VotingClassifier,
 )
 from sklearn.exceptions import ConvergenceWarning
@@ -47,8 +48,10 @@ from sklearn.linear_model import (
     SGDClassifier,
 )
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.fixes import parse_version
@@ -138,6 +141,8 @@ LINEAR: dict[str, tuple[str, Callable[[], Any]]] = {
     "passive aggressive": ("binary", lambda: PassiveAggressiveClassifier(random_state=0)),
     "lda": ("binary", lambda: LinearDiscriminantAnalysis()),
     "lda multi": ("multi", lambda: LinearDiscriminantAnalysis()),
+    "bernoulli": ("words", lambda: BernoulliNB(binarize=0.2)),
+    "bernoulli multi": ("multi", lambda: BernoulliNB()),
     "mlp": ("words", lambda: MLPClassifier((6,), solver="lbfgs", max_iter=60, random_state=1)),
     "mlp deep": ("binary", lambda: MLPClassifier((5, 4, 3), solver="lbfgs", max_iter=60, random_state=1)),
     "mlp multi": ("multi", lambda: MLPClassifier((6, 4), solver="lbfgs", max_iter=60, random_state=1)),
@@ -248,6 +253,46 @@ META: dict[str, tuple[str, Callable[[], Any]]] = {
         "words",
         lambda: VotingClassifier([("a", stump()), ("b", DecisionTreeClassifier())], voting="soft", weights=[1, 0.3]),
     ),
+    "hard votes": ("multi nan", lambda: VotingClassifier([("a", stump()), ("b", ExtraTreeClassifier(max_depth=3))])),
+    "hard votes weights": (
+        "words",
+        lambda: VotingClassifier(
+            [("a", stump()), ("b", DecisionTreeClassifier()), ("c", ExtraTreeClassifier())], weights=[0.5, 0.3, 0.2]
+        ),
+    ),
+    "mixed votes": (
+        "multi nan",
+        lambda: VotingClassifier(
+            [("a", stump()), ("b", RandomForestClassifier(4, max_depth=3, random_state=0))], voting="soft"
+        ),
+    ),
+    "mixed votes weights": (
+        "words",
+        lambda: VotingClassifier(
+            [("a", ExtraTreesClassifier(3, max_depth=3, random_state=0)), ("b", BaggingClassifier(stump(), 3))],
+            voting="soft",
+            weights=[0.3, 1],
+        ),
+    ),
+    "stack of forests": (
+        "words nan",
+        lambda: StackingClassifier(
+            [("a", RandomForestClassifier(4, max_depth=3, random_state=0)), ("b", stump())], cv=2
+        ),
+    ),
+    "stack of boosters": (
+        "multi",
+        lambda: StackingClassifier(
+            [(k, GradientBoostingClassifier(n_estimators=n)) for k, n in (("a", 3), ("b", 4))],
+            RidgeClassifier(),
+            stack_method="decision_function",
+            cv=2,
+        ),
+    ),
+    "stack of scores": (
+        "binary",
+        lambda: StackingClassifier([("a", LinearSVC()), ("b", RidgeClassifier())], cv=2),
+    ),
     "adaboost": ("words", lambda: adaboost(n_estimators=9)),
     "adaboost deep": ("binary", lambda: adaboost(estimator=stump(), n_estimators=7)),
     "adaboost multi": ("multi", lambda: adaboost(estimator=stump(), n_estimators=7)),
@@ -284,6 +329,16 @@ META: dict[str, tuple[str, Callable[[], Any]]] = {
         "binary nan",
         lambda: CalibratedClassifierCV(RandomForestClassifier(9, max_depth=3, random_state=0), ensemble=False, cv=3),
     ),
+    "calibrated votes": (
+        "binary",
+        lambda: CalibratedClassifierCV(
+            VotingClassifier([("a", stump()), ("b", RandomForestClassifier(3, max_depth=3))], voting="soft"),
+            method="isotonic",
+            ensemble=False,
+            cv=2,
+        ),
+    ),
+    "calibrated folds": ("words", lambda: CalibratedClassifierCV(LinearSVC(), cv=3)),
     "calibrated svc": ("binary", lambda: CalibratedClassifierCV(SVC(kernel="linear"), ensemble=False, cv=3)),
     "calibrated threshold": (
         "binary",
@@ -311,7 +366,8 @@ META_OF_OTHERS: dict[str, tuple[str, Callable[[], Any]]] = {
 ALL = {**LINEAR, **TREES, **XGBOOST, **LIGHTGBM, **CATBOOST, **META, **META_OF_OTHERS}
 needs_thresholds = pytest.mark.skipif(FixedThresholdClassifier is None, reason="new in scikit-learn 1.5")
 NEEDS = {"threshold": needs_thresholds, "xgb": needs_xgboost, "lgbm": needs_lightgbm, "cat": needs_catboost}
-INEXACT = ("calibrated svc",)  # a sum of support vectors, in another order
+# sums of support vectors, or of several scores at once, in another order
+INEXACT = ("calibrated svc", "stack of scores", "calibrated folds")
 
 
 def lgbm(**params: Any) -> Any:
@@ -1057,11 +1113,18 @@ def test_networks_of_torch() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CalibratedClassifierCV(LinearSVC(), cv=2), "averages 2 classifiers"),
+        (lambda: CalibratedClassifierCV(LinearSVC(), cv=2, method="isotonic"), "averages 2 classifiers"),
+        (lambda: CalibratedClassifierCV(stump(), cv=2), "averages 2 classifiers"),
+        (lambda: CalibratedClassifierCV(GradientBoostingClassifier(n_estimators=2), cv=2), "which is not linear"),
         (lambda: BaggingClassifier(LogisticRegression(), 2), "has a LogisticRegression"),
         (lambda: AdaBoostClassifier(LogisticRegression(), n_estimators=2), "has a LogisticRegression"),
-        (lambda: VotingClassifier([("a", stump())]), "voting='soft'"),
-        (lambda: VotingClassifier([("a", RandomForestClassifier(2))], voting="soft"), "has a RandomForestClassifier"),
+        (lambda: VotingClassifier([("a", RandomForestClassifier(2))]), "voting='soft'"),
+        (lambda: VotingClassifier([("a", LogisticRegression())], voting="soft"), "has a LogisticRegression"),
+        (lambda: StackingClassifier([("a", LogisticRegression())], cv=2), "predict_proba of a LogisticRegression"),
+        (lambda: StackingClassifier([("a", make_pipeline(LinearSVC()))], cv=2), "a Pipeline of its own"),
+        (lambda: StackingClassifier([("a", LinearSVC())], cv=2, passthrough=True), "does not pass its inputs through"),
+        (lambda: StackingClassifier([("a", LinearSVC())], stump(), cv=2), "final_estimator is linear"),
+        (lambda: StackingClassifier([("a", LinearSVC()), ("b", stump())], cv=2), "all are trees or all are linear"),
         pytest.param(
             lambda: FixedThresholdClassifier(KNeighborsClassifier(), threshold=0.3),
             "cannot read a sklearn.KNeighbors",
@@ -1099,8 +1162,17 @@ def test_threshold_that_is_no_cut_is_refused() -> None:
     for name in ("logistic multinomial", "mlp multi", "boosting multi", "hist multi"):
         with pytest.raises(ModelError, match="cannot be read exactly"):
             read_model(fitted(name), 0, threshold=0.5)
-    with pytest.raises(ModelError, match=r"labels \[0, 1\]"):
-        read_model(fitted("forest multi"), [0, 1], threshold=0.5)
+
+
+@pytest.mark.parametrize("name", ["forest multi", "bagging multi", "mixed votes"])
+def test_threshold_on_several_labels_of_a_forest(name: str) -> None:
+    estimator, X = fitted(name), data(ALL[name][0])[0]
+    share = estimator.predict_proba(X)[:, [0, 2]].sum(axis=1)
+    for at in (0.5, float(np.median(share)), *np.quantile(share, [0.2, 0.7])):
+        for threshold in (at, np.nextafter(at, 0), np.nextafter(at, 1)):
+            model = read_model(estimator, [0, 2], threshold=float(threshold))
+            rows = rows_for(name, model)
+            np.testing.assert_array_equal(ask(model, estimator, rows), said(estimator, rows, [0, 2], threshold))
 
 
 def test_kinds_are_the_ones_announced() -> None:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from armin.models.decide import Target
+    from armin.models.from_onnx import OnnxClassifier
+    from armin.models.from_optbinning import ScorecardCut
+    from armin.models.from_statsmodels import StatsmodelsClassifier
     from armin.models.from_torch import TorchClassifier
     from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork, TreeEnsemble
     from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
@@ -19,8 +22,11 @@ __all__ = [
     "Decision",
     "LinearModel",
     "Model",
+    "OnnxClassifier",
     "Reader",
     "ReluNetwork",
+    "ScorecardCut",
+    "StatsmodelsClassifier",
     "Target",
     "TorchClassifier",
     "TreeEnsemble",
@@ -33,7 +39,7 @@ __all__ = [
     "traceable_transformers",
 ]
 
-_HOMES = ("kinds", "read", "decide", "tracing", "from_torch")
+_HOMES = ("kinds", "read", "decide", "tracing", "from_torch", "from_onnx", "from_optbinning", "from_statsmodels")
 
 
 def __getattr__(name: str) -> Any:

@@ -189,6 +189,8 @@ def find_target(estimator: Any, desired: Any, threshold: float | None = None) ->
     """
     name = type(estimator).__name__
     classes = getattr(estimator, "classes_", None)
+    if classes is None:  # a scorecard's labels are those of the classifier inside
+        classes = getattr(getattr(estimator, "estimator_", None), "classes_", None)
     if classes is None and name == "Booster":
         raise ModelError(
             "ARMIN needs a classifier that knows its labels. Got a bare Booster. Fit the library's own classifier "

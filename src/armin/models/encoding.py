@@ -224,6 +224,8 @@ def _input_names(estimator: Any) -> list[str] | None:
         # a pipeline asks its first step, which knows nothing if it is "passthrough"
         first = next(iter(_laid_open(estimator)), None)
         names = getattr(first, "feature_names_in_", None)
+    if names is None:  # a step that takes its columns by their names
+        names = next((getattr(step, "variable_names", None) for step in unwrap(estimator)[0][:1]), None)
     return None if names is None else [str(n) for n in names]
 
 

@@ -1,9 +1,9 @@
-"""Classifiers of scikit-learn around other classifiers: thresholds, calibration, searches, votes of trees."""
+"""Classifiers of scikit-learn around other classifiers: thresholds, calibration, searches, bags and boosts of trees."""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,17 @@ from armin.models.nodes import OneTree, plant
 from armin.models.read import prepare_inputs, read_inside, register_reader
 
 __all__ = [
+    "check_members",
     "inner_of",
+    "mean_of_shares",
+    "placed",
     "prepare_inner",
     "read_adaboost",
     "read_bagging",
     "read_calibrated",
     "read_inner",
     "read_thresholded",
-    "read_voting",
+    "single_trees",
     "with_inner",
 ]
 
@@ -86,19 +89,28 @@ def read_calibrated(estimator: Any, target: Target) -> Model:
 
 
 def _read_around(estimator: Any, target: Target, column: int, methods: tuple[str, ...]) -> Model:
-    outer, real = target.around, inner_of(estimator)
+    put = _Put(estimator, methods, target.around)
+    return read_inside(inner_of(estimator), replace(target, around=Around(put, column)))
 
-    def put(inner: Any) -> Any:
-        lost = [name for name in methods if hasattr(real, name) and not hasattr(inner, name)]
+
+@dataclass(frozen=True, eq=False)
+class _Put:
+    """Gives a classifier, and what is around it, with the classifier inside replaced; a class, to be pickled."""
+
+    estimator: Any
+    methods: tuple[str, ...]
+    outer: Around | None
+
+    def __call__(self, inner: Any) -> Any:
+        real = inner_of(self.estimator)
+        lost = [name for name in self.methods if hasattr(real, name) and not hasattr(inner, name)]
         if lost:
             raise ModelError(
-                f"A {type(estimator).__name__} is read when it looks at the score of the {type(real).__name__} inside. "
-                f"This one may look at {lost[0]}(), which is something else. Use method='blackbox'."
+                f"A {type(self.estimator).__name__} is read when it looks at the score of the {type(real).__name__} "
+                f"inside. This one may look at {lost[0]}(), which is something else. Use method='blackbox'."
             )
-        filled = with_inner(copy.copy(estimator), inner)
-        return filled if outer is None else outer.put(filled)
-
-    return read_inside(real, replace(target, around=Around(put, column)))
+        filled = with_inner(copy.copy(self.estimator), inner)
+        return filled if self.outer is None else self.outer.put(filled)
 
 
 def prepare_inner(estimator: Any) -> Prepare:
@@ -120,11 +132,6 @@ def with_inner(estimator: Any, inner: Any) -> Any:
         setattr(estimator, _place_of_inner(estimator), inner)
         return estimator
     calibrated = [copy.copy(each) for each in estimator.calibrated_classifiers_]
-    if len(calibrated) > 1:
-        raise ModelError(
-            f"A CalibratedClassifierCV is read when it maps the score of one classifier. This one averages "
-            f"{len(calibrated)}, each with a pipeline of its own. Fit it with ensemble=False, or use method='blackbox'."
-        )
     calibrated[0].estimator = inner
     estimator.calibrated_classifiers_ = calibrated
     return estimator
@@ -148,36 +155,13 @@ def read_bagging(estimator: Any, target: Target) -> TreeEnsemble:
     True
     """
     members, name = list(estimator.estimators_), type(estimator).__name__
-    _check_members(members, name)
+    check_members(members, name)
     trees = []
     for member, features in zip(members, estimator.estimators_features_, strict=True):
-        tree = as_tree(member.tree_, _placed(member, target.classes.size))
+        tree = as_tree(member.tree_, placed(member, target.classes.size))
         own = np.asarray(features, dtype=np.intp)
         trees.append(replace(tree, feature=np.where(tree.left < 0, -1, own[np.maximum(tree.feature, 0)])))
-    return _mean_of_shares(trees, float(len(trees)), estimator, target)
-
-
-def read_voting(estimator: Any, target: Target) -> TreeEnsemble:
-    """Read a VotingClassifier with soft votes of decision trees.
-
-    >>> from sklearn.ensemble import VotingClassifier
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = np.arange(20.0)[:, None], np.arange(20) >= 8
-    >>> vote = VotingClassifier([("a", DecisionTreeClassifier()), ("b", DecisionTreeClassifier())], voting="soft")
-    >>> read_voting(vote.fit(X, y), Target(vote.classes_, (1,))).accepts(np.array([[3.0], [9.0]]))
-    array([False,  True])
-    """
-    if estimator.voting != "soft":
-        raise ModelError("A VotingClassifier is read when its votes are soft. Fit it with voting='soft'.")
-    members = list(estimator.estimators_)
-    _check_members(members, type(estimator).__name__)
-    weights = estimator._weights_not_none
-    tables = [_placed(member, target.classes.size) for member in members]
-    if weights is not None:
-        tables = [table * w for table, w in zip(tables, weights, strict=True)]
-    total = float(len(members) if weights is None else np.asarray(weights, dtype=np.float64).sum())
-    trees = [as_tree(member.tree_, table) for member, table in zip(members, tables, strict=True)]
-    return _mean_of_shares(trees, total, estimator, target)
+    return mean_of_shares(trees, float(len(trees)), estimator, target)
 
 
 def read_adaboost(estimator: Any, target: Target) -> TreeEnsemble:
@@ -191,7 +175,7 @@ def read_adaboost(estimator: Any, target: Target) -> TreeEnsemble:
     True
     """
     members, name = list(estimator.estimators_), type(estimator).__name__
-    _check_members(members, name)
+    check_members(members, name)
     if getattr(estimator, "algorithm", "SAMME") == "SAMME.R":
         raise ModelError(
             f"A {name} is read when its algorithm is 'SAMME'. This one has 'SAMME.R'. Fit it with 'SAMME'."
@@ -221,16 +205,22 @@ def read_adaboost(estimator: Any, target: Target) -> TreeEnsemble:
     )
 
 
-def _check_members(members: list[Any], name: str) -> None:
+def single_trees(members: list[Any]) -> bool:
+    """Whether all members are single decision trees of scikit-learn."""
+    return all(type(m).__name__ in _TREES and type(m).__module__.partition(".")[0] == "sklearn" for m in members)
+
+
+def check_members(members: list[Any], name: str) -> None:
+    """Refuse members that are not single decision trees."""
     for member in members:
-        if type(member).__name__ not in _TREES or type(member).__module__.partition(".")[0] != "sklearn":
+        if not single_trees([member]):
             raise ModelError(
                 f"A {name} is read when its members are single decision trees. This one has a "
                 f"{type(member).__name__}. Use method='blackbox'."
             )
 
 
-def _placed(member: Any, n_classes: int) -> NDArray[np.float64]:
+def placed(member: Any, n_classes: int) -> NDArray[np.float64]:
     """The class shares of a member that may not have seen every class; its labels are positions."""
     found = shares(member.tree_.value)
     if found.shape[1] == n_classes:
@@ -240,7 +230,8 @@ def _placed(member: Any, n_classes: int) -> NDArray[np.float64]:
     return table
 
 
-def _mean_of_shares(trees: list[OneTree], total: float, estimator: Any, target: Target) -> TreeEnsemble:
+def mean_of_shares(trees: list[OneTree], total: float, estimator: Any, target: Target) -> TreeEnsemble:
+    """The sum of trees, divided by ``total``, of which the largest share wins, or that of the target counts."""
     columns, sign, decision = decide_shares(target, type(estimator).__name__)
     kept = [replace(tree, value=sign * tree.value[:, columns]) for tree in trees]
     return plant(
@@ -267,11 +258,9 @@ def _first_column(scores: NDArray[np.floating]) -> NDArray[np.floating]:
 _SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
 _AROUND = {
     read_thresholded: ("FixedThresholdClassifier", "TunedThresholdClassifierCV"),
-    read_calibrated: ("CalibratedClassifierCV",),
     read_inner: ("FrozenEstimator", *_SEARCHES),
 }
 register_reader("sklearn.BaggingClassifier", read_bagging, kind="trees")
-register_reader("sklearn.VotingClassifier", read_voting, kind="trees")
 register_reader("sklearn.AdaBoostClassifier", read_adaboost, kind="trees")
 for _reader, _names in _AROUND.items():
     _classes = [f"sklearn.{name}" for name in _names]

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.errors import ModelError
+from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
-from armin.models.kinds import Above, Among, Decision, TreeEnsemble
+from armin.models.kinds import Above, Among, Decision, Margins, TreeEnsemble
 from armin.models.nodes import OneTree, plant
 from armin.models.read import register_reader
 
 __all__ = ["as_tree", "decide_raw", "decide_shares", "read_boosting", "read_forest", "shares"]
 
+_NEAR = 1e-12  # sums of shares that differ by more are told apart, in whatever order they were added
 _CONSTANT = ("prior", "most_frequent", "constant", "uniform")
 
 
@@ -83,12 +86,23 @@ def decide_shares(target: Target, name: str) -> tuple[list[int], float, Decision
         column = target.around.column
         sign, rule = decide_by_score(Verdict(_OneShare(column), target), name)
         return [column], sign, rule
+    n_classes = int(target.classes.size)
+    if target.threshold is not None and target.around is None and len(target.accepted) > 1:
+        wanted: FloatArray = np.isin(np.arange(n_classes), target.accepted)[None, :].astype(np.float64)
+        margin = Margins(wanted, np.array([target.threshold]))
+        return list(range(n_classes)), 1.0, Asked((), n_classes, (margin,), _NEAR, Verdict(_Shares(), target))
     if target.threshold is not None or target.around is not None:
-        if len(target.accepted) > 1 or target.around is not None:
+        if target.around is not None:
             refuse_threshold(target, name)
         return list(target.accepted), 1.0, Above(float(target.threshold or 0.0))
-    n_classes = int(target.classes.size)
     return list(range(n_classes)), 1.0, Among(target.accepted, n_classes)
+
+
+class _Shares:
+    """A classifier whose inputs are its class shares."""
+
+    def predict_proba(self, shares: NDArray[np.floating]) -> NDArray[np.floating]:
+        return shares
 
 
 @dataclass(frozen=True)

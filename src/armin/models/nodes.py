@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.errors import ModelError
 from armin.models.kinds import Decision, TreeEnsemble
 
-__all__ = ["OneTree", "plant"]
+__all__ = ["OneTree", "join", "plant"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,51 @@ def plant(
         base_last=base_last,
         n_inputs=n_inputs,
     )
+
+
+def join(models: Sequence[TreeEnsemble], decision: Decision) -> TreeEnsemble:
+    """Several ensembles as one that gives the outputs of each, undivided, beside each other.
+
+    >>> from armin.models.kinds import Above
+    >>> def ints(*numbers): return np.array(numbers, dtype=np.intp)
+    >>> stump = OneTree(ints(0, -1, -1), np.array([2.5, 0, 0]), ints(1, -1, -1), ints(2, -1, -1),
+    ...                 np.zeros(3, dtype=bool), np.array([[0.0], [1.0], [5.0]]))
+    >>> one, two = plant([stump], [0.5], Above(1.0), 1), plant([stump, stump], [0.0], Above(1.0), 1, divisor=2.0)
+    >>> join([one, two], Above(1.0)).outputs(np.array([[2.0], [3.0]]))
+    array([[ 1.5,  2. ],
+           [ 5.5, 10. ]])
+    """
+    ways = {(m.strict, m.input_precision, m.precision, m.base_last) for m in models}
+    if len(ways) > 1:
+        raise ModelError(
+            "Trees are read together when they compare and add up in the same way. Some of these do so in single "
+            "precision and others in double precision, or differ in what happens at a threshold. Use method='blackbox'."
+        )
+    (strict, input_precision, precision, base_last), width = ways.pop(), sum(m.base.size for m in models)
+    trees, base = list[OneTree](), list[float]()
+    for model in models:
+        own = slice(len(base), len(base) + model.base.size)
+        base += model.base.tolist()
+        ends = np.append(model.roots[1:], model.feature.size)
+        for root, end in zip(model.roots.tolist(), ends.tolist(), strict=True):
+            here = slice(root, end)
+            value = np.zeros((end - root, width), dtype=model.value.dtype)
+            value[:, own] = model.value[here]
+            left, right = (np.where(side < 0, -1, side - root) for side in (model.left[here], model.right[here]))
+            splits = model.feature[here], model.threshold[here]
+            trees.append(OneTree(*splits, left, right, model.nan_left[here], value, _sets(model, root, end)))
+    return plant(
+        trees, base, decision, max(m.n_inputs for m in models), strict=strict, input_precision=input_precision,
+        precision=precision, base_last=base_last,
+    )  # fmt: skip
+
+
+def _sets(model: TreeEnsemble, root: int, end: int) -> dict[int, IntArray]:
+    """The codes that go left, for the nodes of one tree that split categories."""
+    if model.category_set is None or model.category_left is None:
+        return {}
+    which = model.category_set[root:end]
+    return {int(i): np.flatnonzero(model.category_left[which[i]]) for i in np.flatnonzero(which >= 0)}
 
 
 def _category_tables(

@@ -50,12 +50,15 @@ class _Entry:
     reader : from the fitted estimator and the target to a model
     prepare : for the fitted estimator, the function from rows to model inputs; None for plain numbers
     inner : where a classifier is wrapped around another: how to take that out, and how to put another in
+    split : where a classifier looks at each column through a function of its own: the steps that do so, and the
+        classifier that is left behind them
     """
 
     kind: str
     reader: Reader
     prepare: Callable[[Any], Prepare] | None = None
     inner: tuple[Callable[[Any], Any], Callable[[Any, Any], Any]] | None = None
+    split: Callable[[Any], tuple[list[Any], Any]] | None = None
 
 
 _ENTRIES: dict[type | tuple[str, str], _Entry] = {}
@@ -141,11 +144,22 @@ def unwrap(estimator: Any) -> tuple[list[Any], Any]:
         before = [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
         steps, final = unwrap(estimator.steps[-1][1])
         return before + steps, final
+    if not _is_fitted(estimator):
+        return [], estimator
+    owner = next((cls for cls in type(estimator).__mro__ if _entry(cls) is not None), object)
+    splits = _entry(owner)
+    if splits is not None and splits.split is not None:
+        _check_own_rule(estimator, owner)
+        before, last = splits.split(estimator)
+        steps, final = unwrap(last)
+        return before + steps, final
     entry = _entry(type(estimator))
-    if entry is None or entry.inner is None or not _is_fitted(estimator):
+    if entry is None or entry.inner is None:
         return [], estimator
     inner_of, with_inner = entry.inner
     inner = inner_of(estimator)
+    if inner is None:  # there are several
+        return [], estimator
     steps, final = unwrap(inner)
     return steps, estimator if final is inner else with_inner(copy.copy(estimator), final)
 
@@ -180,6 +194,7 @@ def register_reader(
     kind: str = "custom",
     prepare: Callable[[Any], Prepare] | None = None,
     inner: tuple[Callable[[Any], Any], Callable[[Any, Any], Any]] | None = None,
+    split: Callable[[Any], tuple[list[Any], Any]] | None = None,
 ) -> None:
     """Teach :func:`read_model` another class.
 
@@ -187,10 +202,12 @@ def register_reader(
     ----------
     classes : a class, or ``"library.Class"`` to spare the import of the library, or several of these
     reader : a function of the fitted estimator and the :class:`~armin.models.decide.Target`
-    kind : what :func:`supported_models` calls the result
+    kind : what :func:`supported_models` calls the result; a "part" of another class is not listed
     prepare : gives, for the fitted estimator, the function from rows to model inputs; plain numbers if left out
     inner : for a classifier around another: the function that takes the fitted one out, and the function that puts
         another into a copy, so that pipelines inside are found
+    split : for a classifier with column-wise steps of its own: the function that gives those steps, as transformers,
+        and the classifier behind them
 
     >>> import numpy as np
     >>> from armin.models.kinds import Above, LinearModel
@@ -201,7 +218,7 @@ def register_reader(
     array([False,  True])
     """
     for one in (classes,) if isinstance(classes, type | str) else classes:
-        _ENTRIES[one if isinstance(one, type) else _split(one)] = _Entry(kind, reader, prepare, inner)
+        _ENTRIES[one if isinstance(one, type) else _split(one)] = _Entry(kind, reader, prepare, inner, split)
 
 
 def supported_models() -> list[tuple[str, str, str]]:
@@ -212,7 +229,7 @@ def supported_models() -> list[tuple[str, str, str]]:
     """
     _load_readers()
     named = [((_library(key), key.__name__) if isinstance(key, type) else key, e) for key, e in _ENTRIES.items()]
-    return sorted((library, name, entry.kind) for (library, name), entry in named)
+    return sorted((library, name, entry.kind) for (library, name), entry in named if entry.kind != "part")
 
 
 @cache

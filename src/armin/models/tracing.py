@@ -102,6 +102,10 @@ def _selector(selector: Any, n_inputs: int) -> Trace:
     return [int(i) for i in selector.get_support(indices=True)]
 
 
+def _own_word(parts: Any, n_inputs: int) -> Trace:
+    return list(parts.behind)
+
+
 def _pipeline(pipeline: Any, n_inputs: int) -> Trace:
     outputs: Trace = list(range(n_inputs))
     for _, step in pipeline.steps:
@@ -199,9 +203,12 @@ _TRACERS: dict[str, tuple[tuple[str, ...], Callable[[Any, int], Trace]]] = {
     **dict.fromkeys(_SELECTORS, (_SKLEARN, _selector)),
     "OneHotEncoder": (_SKLEARN, _one_hot),
     "BlankOneHotEncoder": (("armin",), _one_hot),  # from armin.datasets
+    "ColumnParts": (("armin",), _own_word),  # from armin.models.parts
+    "BinningProcess": (("optbinning",), _selector),
     "FunctionTransformer": (_SKLEARN, _function),
     "Pipeline": (("sklearn", "imblearn"), _pipeline),
     "ColumnTransformer": (_SKLEARN, _column_transformer),
     "FeatureUnion": (_SKLEARN, _union),
     "TableVectorizer": (("skrub",), _table_vectorizer),
+    "SquashingScaler": (("skrub",), _one_to_one),
 }
