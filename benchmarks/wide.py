@@ -1,9 +1,10 @@
 """Wide tables: CPU seconds of ``fit`` and of answers, by the number of columns. ``python -m benchmarks.wide``.
 
-A synthetic table (a factor model with categories) of each width is learnt by an explainer with its default sampler, which
-draws hidden values of held-out rows, and explains four rows for a logistic regression: the first, and the median of three
-more. Up to ``--all-up-to`` columns the same is done with every column as a predictor of every other ("all"). Seconds are
-those of the process, in one thread. ``--auto`` shows instead what the sampler "auto" takes on the shared data sets.
+A synthetic table (a factor model with categories) of each width is learnt by an explainer with its default sampler,
+which draws hidden values of held-out rows, and explains four rows for a logistic regression: the first, and the median
+of three more. Up to ``--all-up-to`` columns the sampler is also fitted with every column as a predictor of every other
+("all"). Seconds are those of the process, in one thread. ``--auto`` shows instead what the sampler "auto" takes on the
+shared data sets.
 """
 
 from __future__ import annotations
@@ -135,10 +136,8 @@ def show_auto(args: argparse.Namespace) -> None:
             seconds.append(time.process_time() - start)
             found.append(assess(sampler, held, schema=schema, n_draws=100, n_rows=200).overall["energy"])
         scores = ", ".join(f"{one} {score:.3f}" for one, score in auto.scores_.items())
-        print(
-            f"| {name} | {auto.taken_} | {scores} | {found[0]:.3f} | {found[1]:.3f} | {seconds[0]:.1f} | {seconds[1]:.1f} |",
-            flush=True,
-        )
+        energies, taken = " | ".join(f"{one:.3f}" for one in found), " | ".join(f"{one:.1f}" for one in seconds)
+        print(f"| {name} | {auto.taken_} | {scores} | {energies} | {taken} |", flush=True)
 
 
 def main(argv: list[str] | None = None) -> None:
