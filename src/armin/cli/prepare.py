@@ -72,6 +72,9 @@ def pack(
 
         explainer = build_explainer(training, settings)
         file = save_bundle(output, explainer, title=title, people=_prepared(people), letter=letter, trust=allow_pickle)
+        said = getattr(explainer.sampler_, "message", None)
+        if said is not None:
+            typer.echo(str(said), err=True)
         if sys.stdout.isatty():
             _tell(inspect_bundle(file), str(file))
 

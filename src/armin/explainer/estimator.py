@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -28,7 +29,7 @@ from armin.explainer.memory import GuessingJudge, guessed_wrong
 from armin.explainer.settings import Decision, Reapply, Settings, Solving
 from armin.explainer.stress import Kind, StressTest, stress_test
 from armin.explainer.threads import in_one_thread, one_thread
-from armin.impute import Imputer, NativeMissing, Sampler, as_sampler
+from armin.impute import AutoSampler, Imputer, NativeMissing, Sampler, as_sampler
 from armin.models.encoding import Oracle, read_classifier
 from armin.problem import Problem, Solution
 from armin.promise import Calibration
@@ -129,7 +130,27 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         # many small regressions
         with one_thread():
             sampler = deepcopy(as_sampler(spec)).fit(codes, self.schema)
+        if isinstance(sampler, AutoSampler):
+            logging.getLogger("armin").info("%s", sampler.message)
         self.bind(like, cost=cost, sampler=sampler)
+
+    @property
+    def sampler_(self) -> Sampler:
+        """The fitted sampler; with ``sampler="auto"`` it shows which one was taken, and its ``message`` says why.
+
+        Examples
+        --------
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> loans = make_loans()
+        >>> ARMIN(loans.classifier, loans.schema, desired="approved", sampler="donors").fit(loans.X).sampler_
+        NearestDonors()
+        """
+        if not hasattr(self, "fitted_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted. Call fit(X_train) with the training data first."
+            )
+        return self.fitted_.sampler
 
     def bind(self, like: pd.DataFrame | None, *, cost: Cost, sampler: Sampler, imputer: Imputer | None = None) -> Self:
         """Put a classifier and what was learned before together, without learning anything.

@@ -5,6 +5,7 @@ Samplers draw many completions of one row, imputers fill in one. A new one is a 
 :func:`sample_conditioned` keeps the completions that agree with a known decision.
 """
 
+from armin.impute.auto import AutoSampler
 from armin.impute.base import (
     IMPUTERS,
     SAMPLERS,
@@ -31,6 +32,7 @@ from armin.impute.single import KNearestImputer, MeanImputer, MICEImputer
 __all__ = [
     "IMPUTERS",
     "SAMPLERS",
+    "AutoSampler",
     "BaseImputer",
     "BaseSampler",
     "ChainedEquations",

@@ -10,11 +10,14 @@ import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
+from armin.impute.among import Among, plain
 from armin.impute.base import Drawing, check_count
 from armin.impute.conditional import Conditional, Matching, fit_conditional
 from armin.impute.design import Design
 from armin.impute.in_turn import InTurn
+from armin.impute.progress import followed
 from armin.impute.simple import Marginal
+from armin.impute.wide import WIDE, Regressions
 from armin.schema import Schema
 
 __all__ = ["ChainedEquations"]
@@ -51,6 +54,8 @@ class ChainedEquations(
     penalty : ridge penalty of the logistic regressions; None to learn it by the evidence of the data
     max_rows : regressions use at most so many training rows, picked at random; None for all
     random_state : seed of what ``fit`` draws
+    predictors : in a table of more than 40 columns, each regression looks at so many others, those that explain most
+        of the feature alone, and at one ridge regression on all of them; None to look at each of the others
 
     Attributes
     ----------
@@ -70,7 +75,8 @@ class ChainedEquations(
     """
 
     design_: Design
-    models_: tuple[Conditional | None, ...]
+    models_: tuple[Conditional | Among | None, ...]
+    predictors: int | None = 10
 
     def __init__(
         self,
@@ -82,6 +88,7 @@ class ChainedEquations(
         penalty: float | None = None,
         max_rows: int | None = 10_000,
         random_state: int = 0,
+        predictors: int | None = 10,
     ) -> None:
         self.sweeps = sweeps
         self.rounds = rounds
@@ -90,6 +97,7 @@ class ChainedEquations(
         self.penalty = penalty
         self.max_rows = max_rows
         self.random_state = random_state
+        self.predictors = predictors
 
     def _fit(self, X: FloatArray, schema: Schema) -> None:
         self._check_parameters()
@@ -97,6 +105,16 @@ class ChainedEquations(
         self.marginal_ = Marginal().fit(X, schema)
         self.design_ = Design.of(X, schema)
         filled, blank, order = self._filled(X, rng)
+        if self.predictors is not None and len(schema) > WIDE:
+            self.models_ = self._fit_wide(schema, filled, blank, order, self.predictors, rng)
+        else:
+            self.models_ = self._fit_all(schema, filled, blank, order, rng)
+        self.start_ = self._start(filled, schema, rng)
+
+    def _fit_all(
+        self, schema: Schema, filled: FloatArray, blank: BoolArray, order: list[int], rng: np.random.Generator
+    ) -> tuple[Conditional | None, ...]:
+        """A regression of each feature on all the others."""
         design = self.design_.encode(filled)
         for _ in range(self.rounds if order else 0):
             for d in order:
@@ -104,8 +122,28 @@ class ChainedEquations(
                 holes = blank[:, d]
                 filled[holes, d] = self.conditional(model, d, design[holes], rng)
                 design[holes, self.design_.columns[d]] = self.design_.feature(d, filled[holes, d])
-        self.models_ = tuple(self._regress(schema, d, design, filled[:, d], ~blank[:, d]) for d in range(len(schema)))
-        self.start_ = self._start(filled, schema, rng)
+        every = followed(range(len(schema)), "progress.fit")
+        return tuple(self._regress(schema, d, design, filled[:, d], ~blank[:, d]) for d in every)
+
+    def _fit_wide(
+        self, schema: Schema, filled: FloatArray, blank: BoolArray, order: list[int], most: int,
+        rng: np.random.Generator,
+    ) -> tuple[Among | None, ...]:  # fmt: skip
+        """A regression of each feature on a few others, and on what all of them say together."""
+        wide = Regressions(schema, self.design_, filled, most)
+
+        def regress(d: int, *, rough: bool) -> Among | None:
+            known = ~blank[:, d]
+            donors = self._donors(int(known.sum()))
+            return wide.regress(d, known, numbers=self.numbers, donors=donors, penalty=self.penalty, rough=rough)
+
+        for turn in range(self.rounds if order else 0):
+            for d in followed(order, "progress.fill", turn=turn + 1, turns=self.rounds):
+                model = regress(d, rough=True)
+                if model is not None:
+                    wide.redraw(d, model, blank[:, d], rng)
+            wide.refresh()
+        return tuple(regress(d, rough=False) for d in followed(range(len(schema)), "progress.fit"))
 
     def slim(self) -> ChainedEquations:
         """Without the values of columns that have a regression."""
@@ -114,7 +152,9 @@ class ChainedEquations(
     def kept(self) -> list[str]:
         """Regressions, rows to start from, and the values of columns that are matched or have no regression."""
         said = self._kept("one regression per column (coefficients only).", self.models_)
-        matched = [f.name for f, model in zip(self.schema_, self.models_, strict=True) if isinstance(model, Matching)]
+        matched = [
+            f.name for f, model in zip(self.schema_, self.models_, strict=True) if isinstance(plain(model), Matching)
+        ]
         return [*said, self._keeps(f"the training values of {', '.join(matched)}, as donors.")] if matched else said
 
     def _check_parameters(self) -> None:
@@ -122,6 +162,8 @@ class ChainedEquations(
         if self.donors is not None:
             check_count("donors", self.donors)
         check_count("rounds", self.rounds, least=0)
+        if self.predictors is not None:
+            check_count("predictors", self.predictors)
         if self.max_rows is not None:
             check_count("max_rows", self.max_rows)
         if self.numbers not in _NUMBERS:
@@ -146,7 +188,8 @@ class ChainedEquations(
         free = np.concatenate([np.arange(self.design_.width)[self.design_.columns[d]] for d in blanks])
         start, models = self.start_.ready(row, blanks), tuple(self._restricted(row, blanks, free))
         if blanks.size == 2 and isinstance(models[0], Matching) and isinstance(models[1], Matching):
-            levels = tuple(levels_of(self.models_[d]) for d in blanks)
+            whole = [plain(self.models_[d]) for d in blanks]
+            levels = tuple(levels_of(model) for model in whole if isinstance(model, Matching))
             if all(len(level.codes) <= _FEW_LEVELS for level in levels):
                 return self._pair(blanks, start, (models[0], models[1]), levels)
         return _Chain(self, blanks, start, models)

@@ -81,6 +81,10 @@ class Design:
         """P, the number of columns."""
         return int(self.centre.size)
 
+    def main(self) -> IntArray:
+        """The columns that hold a value or indicate a category, without the bends."""
+        return np.flatnonzero((self.level >= 0) | np.isneginf(self.bend))
+
     def encode(self, values: FloatArray) -> FloatArray:
         """The design (n, P) of codes (n, D) without blanks."""
         out = np.empty((values.shape[0], self.width))

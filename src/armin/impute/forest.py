@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.impute.base import check_count
+from armin.impute.design import Design
 from armin.impute.in_turn import InTurn
+from armin.impute.progress import followed
 from armin.impute.simple import Marginal
 from armin.impute.trees import LeafDonors, grow
+from armin.impute.wide import WIDE, predictors
 from armin.schema import Schema
 
 __all__ = ["ForestDonors"]
@@ -35,6 +40,8 @@ class ForestDonors(
     rounds : rounds over the blanks of the training data
     max_rows : forests use at most so many training rows, picked at random; None for all
     random_state : seed of what ``fit`` draws
+    predictors : in a table of more than 40 columns, trees ask about so many others, those that explain most of the
+        feature alone; None to ask about each of the others
 
     Attributes
     ----------
@@ -52,6 +59,7 @@ class ForestDonors(
     """
 
     forests_: tuple[LeafDonors | None, ...]
+    predictors: int | None = 20
 
     def __init__(
         self,
@@ -62,6 +70,7 @@ class ForestDonors(
         rounds: int = 2,
         max_rows: int | None = 5000,
         random_state: int = 0,
+        predictors: int | None = 20,
     ) -> None:
         self.trees = trees
         self.leaf = leaf
@@ -69,21 +78,25 @@ class ForestDonors(
         self.rounds = rounds
         self.max_rows = max_rows
         self.random_state = random_state
+        self.predictors = predictors
 
     def _fit(self, X: FloatArray, schema: Schema) -> None:
         for name in ("trees", "leaf", "sweeps"):
             check_count(name, getattr(self, name))
         check_count("rounds", self.rounds, least=0)
-        if self.max_rows is not None:
-            check_count("max_rows", self.max_rows)
+        for name in ("max_rows", "predictors"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         rng = np.random.default_rng(self.random_state)
         self.marginal_ = Marginal().fit(X, schema)
         filled, blank, order = self._filled(X, rng)
-        for _ in range(self.rounds if order else 0):
-            for d in order:
-                forest = self._grown(schema, d, filled, ~blank[:, d], rng)
+        asked = self._asked(X, filled, schema)
+        for turn in range(self.rounds if order else 0):
+            for d in followed(order, "progress.fill", turn=turn + 1, turns=self.rounds):
+                forest = self._grown(schema, d, asked[d], filled, ~blank[:, d], rng)
                 filled[blank[:, d], d] = self.conditional(forest, d, filled[blank[:, d]], rng)
-        self.forests_ = tuple(self._grown(schema, d, filled, ~blank[:, d], rng) for d in range(len(schema)))
+        every = followed(range(len(schema)), "progress.fit")
+        self.forests_ = tuple(self._grown(schema, d, asked[d], filled, ~blank[:, d], rng) for d in every)
         self.start_ = self._start(filled, schema, rng)
 
     def slim(self) -> ForestDonors:
@@ -94,11 +107,22 @@ class ForestDonors(
         """Forests, rows to start from, and the values of columns that have no forest."""
         return self._kept("for each column a forest whose leaves hold that column's training values.", self.forests_)
 
+    def _asked(self, X: FloatArray, filled: FloatArray, schema: Schema) -> tuple[IntArray | None, ...]:
+        """For each feature the columns that its trees ask about; None for all."""
+        if self.predictors is None or len(schema) <= WIDE:
+            return (None,) * len(schema)
+        return predictors(Design.of(X, schema), filled, self.predictors)
+
     def _grown(
-        self, schema: Schema, d: int, filled: FloatArray, known: BoolArray, rng: np.random.Generator
-    ) -> LeafDonors | None:
-        rows = filled[known]
-        return grow(schema[d], d, rows, rows[:, d], trees=self.trees, leaf=self.leaf, rng=rng)
+        self, schema: Schema, d: int, asked: IntArray | None, filled: FloatArray, known: BoolArray,
+        rng: np.random.Generator,
+    ) -> LeafDonors | None:  # fmt: skip
+        rows = filled[known] if asked is None else filled[np.ix_(known, np.append(asked, d))]
+        own = d if asked is None else asked.size
+        forest = grow(schema[d], own, rows, rows[:, own], trees=self.trees, leaf=self.leaf, rng=rng)
+        if asked is None or forest is None:
+            return forest
+        return replace(forest, column=np.append(asked, d)[forest.column])
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         values = np.repeat(row[None, :], n, axis=0)
