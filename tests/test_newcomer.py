@@ -182,7 +182,7 @@ def test_one_file_in_the_package_is_enough(tmp_path: Path) -> None:
 
 
 def test_a_sampler(define: Define, world: World, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="'sampler' must be one of 'chained'"):
+    with pytest.raises(ParameterError, match="'sampler' must be one of 'auto', 'chained'"):
         explainer_of(world, sampler="latest")
     LatestRows = define("impute/latest.py").LatestRows
     assert type(as_sampler("latest")) is LatestRows
