@@ -285,7 +285,7 @@ class _Pair:
     def _given(self, i: int, other: IntArray, rng: np.random.Generator) -> IntArray:
         """The level (n,) of a blank given that of the other one."""
         target, spread = self.aims[i]
-        return self.levels[i].place[self.models[i].near(target[other], spread[other], rng)]
+        return self.levels[i].place[self.models[i].near(target, spread, other, rng)]
 
     def _second(self, sweeps: int, n: int, rng: np.random.Generator) -> IntArray:
         """The level (n,) of the second blank after some sweeps."""

@@ -76,7 +76,7 @@ class NearestDonors(
 
     def _blocks(self, blanks: IntArray) -> list[IntArray]:
         """The blanks in blocks that are drawn together; each blank joins the first block that stays well known."""
-        if self._enough(blanks):
+        if self.neighbours_.complete or self._enough(blanks):
             return [blanks]
         blocks: list[IntArray] = []
         for d in blanks:
