@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from armin.explainer.fitted import Fitted
 from armin.explainer.memory import accepted_by_all, guessed_wrong
 from armin.explainer.state import demand
 from armin.explainer.world import World
-from armin.problem import Choice, Problem, Solution, Status
+from armin.problem import Choice, PathPoint, Problem, Solution, Status
 from armin.problem.stated import Stated
 
 __all__ = [
@@ -115,12 +116,41 @@ def judge_until_fresh(
     if found.fresh is None or _share(fresh, found.fresh) >= level - 1e-9:
         return found
     problem = stated.problem
-    points, _ = _judged_path(fitted, world, stated, problem.required, fresh)
+    path = fitted.settings.solving.path(problem, problem.required)
+    points = _until_sure(fitted, world, stated, found, path, fresh, level)
     sure = [found, *(point for point in points if problem.enough(float(problem.weights[point.accepted].sum())))]
     sure.sort(key=lambda point: point.solution.cost or 0.0)
     shares = [0.0 if point.fresh is None else _share(fresh, point.fresh) for point in sure]
     best = next((i for i, share in enumerate(shares) if share >= level - 1e-9), int(np.argmax(shares)))
     return replace(sure[best], solution=replace(sure[best].solution, seconds=time.perf_counter() - start))
+
+
+def _until_sure(
+    fitted: Fitted, world: World, stated: Stated, first: Judged, path: Sequence[PathPoint], fresh: Sample, level: float
+) -> list[Judged]:
+    """The points of a path, judged from the cheapest on until fresh completions confirm one; ``first`` is known.
+
+    Dearer ones have no say then. Each batch is twice as large as the one before, so that the model is asked few times.
+    """
+    problem, judged = stated.problem, list[Judged]()
+    points = [point for point in path if point.solution.choice is not None]
+    costs = [point.solution.cost or 0.0 for point in points]
+    if any(after <= before for before, after in pairwise(costs)):
+        return _repaired(fitted, world, stated, points, fresh)
+    while len(judged) < len(points):
+        batch = points[len(judged) : 2 * len(judged) + 1]
+        if batch[0].solution.choice == first.solution.choice:
+            verdicts = [replace(first, solution=batch[0].solution)]
+        else:
+            verdicts = judge_choices(fitted, world, stated, [point.solution for point in batch], fresh)
+        for point, one in zip(batch, verdicts, strict=False):
+            if not problem.demanding(point.weight).enough(float(problem.weights[one.accepted].sum())):
+                return _repaired(fitted, world, stated, points, fresh)
+            judged.append(replace(one, demand=point.weight))
+        kept = _increasing(problem, judged)
+        if any(one.fresh is not None and _share(fresh, one.fresh) >= level - 1e-9 for one in kept):
+            return kept
+    return _increasing(problem, judged)
 
 
 def judge_path(
@@ -131,16 +161,17 @@ def judge_path(
     Points that the user's own model refuses are repaired.
     """
     least = stated.base + (float(stated.weights.min()) if stated.asks_completions else 1.0)
-    return _judged_path(fitted, world, stated, least, fresh, drawn=drawn)
-
-
-def _judged_path(
-    fitted: Fitted, world: World, stated: Stated, least: float, fresh: Sample | None, *, drawn: bool = False
-) -> tuple[list[Judged], Status]:
     found = fitted.settings.solving.path(stated.problem, least)
     last = found[-1].solution.status
     end = last if last in (Status.INFEASIBLE, Status.UNKNOWN) else Status.OPTIMAL
-    points = [point for point in found if point.solution.choice is not None]
+    return _repaired(fitted, world, stated, found, fresh, drawn=drawn), end
+
+
+def _repaired(
+    fitted: Fitted, world: World, stated: Stated, path: Sequence[PathPoint], fresh: Sample | None, *, drawn: bool = False
+) -> list[Judged]:
+    """The points of a path as the user's own model judges them; those that it refuses are replaced by the next best."""
+    points = [point for point in path if point.solution.choice is not None]
     verdicts = judge_choices(fitted, world, stated, [point.solution for point in points], fresh, drawn=drawn)
     judged = []
     for point, verdict in zip(points, verdicts, strict=True):
@@ -152,7 +183,7 @@ def _judged_path(
         repaired = judge(fitted, world, stated, problem.excluding(point.solution.choice), fresh)
         if repaired.solution.choice is not None:
             judged.append(repaired)
-    return _increasing(stated.problem, judged), end
+    return _increasing(stated.problem, judged)
 
 
 def at_level(stated: Stated, judged: Sequence[Judged], level: float) -> Judged | None:

@@ -115,7 +115,8 @@ class Oracle:
         """Which rows, given as codes (n, D), get the desired decision."""
         rows = self.table(codes)
         if self.threshold is None:
-            return np.isin(np.asarray(self.estimator.predict(rows)).ravel(), self.target.labels)
+            said, labels = np.asarray(self.estimator.predict(rows)).ravel(), self.target.labels
+            return np.asarray(said == labels[0]) if len(labels) == 1 else np.isin(said, labels)
         share = np.asarray(self.estimator.predict_proba(rows))[:, list(self.target.accepted)].sum(axis=1)
         return np.asarray(share >= self.threshold)
 
@@ -152,9 +153,9 @@ class _PlainTable:
         whole = (codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)
         if self.columns is None or not (whole | blank).all():
             return None
-        turned: BoolArray = np.any(blank, axis=0)
-        columns = (codes[:, p] if turned[p] else codes[:, p].astype(self.dtype) for p in self.order)
-        return pd.DataFrame(dict(zip(self.columns, columns, strict=True)), copy=False)
+        turned, numbers = blank.any(axis=0).tolist(), np.where(blank, 0.0, codes).astype(self.dtype)
+        names = zip(self.columns.tolist(), self.order.tolist(), strict=True)
+        return pd.DataFrame({name: (codes if turned[p] else numbers)[:, p] for name, p in names}, copy=False)
 
 
 def _plain_table(oracle: Oracle) -> _PlainTable | None:
@@ -297,7 +298,7 @@ class _Encoder:
             return np.zeros((0, self.owners.size)), {}
         # completions of one row share most of their values
         fixed, row = (codes == codes[0]).all(axis=0).tolist(), codes[0].tolist()
-        shared = {p: self.alone.get((p, row[p])) for p in self.columns if fixed[p] or n == 1}
+        shared = {p: self._alone(p, row[p]) for p in self.columns if fixed[p] or n == 1}
         wanted = {p: codes[: 1 if p in shared else n, p] for p in self.columns if shared.get(p) is None}
         own = {p: column.size for p, column in wanted.items()}
         for p in values.keys() & self.columns.keys():
@@ -306,7 +307,10 @@ class _Encoder:
         assert self.constant is not None  # noqa: S101  set with the first value
         first, tables = self.constant.copy(), {}
         for p, one in shared.items():
-            first[self.columns[p]] = self._alone(p, row[p], *found[p]) if one is None else one
+            if one is None:
+                coded, where = found[p]
+                one = self._keep(p, row[p], coded[where[0]])
+            first[self.columns[p]] = one
         inputs = np.repeat(first[None, :], n, axis=0)
         for p, (coded, where) in found.items():
             if p not in shared:
@@ -317,14 +321,21 @@ class _Encoder:
             tables[p] = np.zeros((*values[p].shape, 0))
         return inputs, tables
 
-    def _alone(self, p: int, value: float, coded: FloatArray, where: IntArray) -> FloatArray:
-        """The inputs of the first value that was wanted of a feature; kept for those who have the same."""
-        one: FloatArray = coded[where[0]]
+    def _alone(self, p: int, value: float) -> FloatArray | None:
+        """The inputs (E,) of one value of a feature; None if it is new."""
+        one = self.alone.get((p, value))
+        if one is None and p in self.known:
+            _, coded, whole = self.known[p]
+            place = whole.place(value)
+            one = None if place < 0 else self._keep(p, value, coded[place])
+        return one
+
+    def _keep(self, p: int, value: float, inputs: FloatArray) -> FloatArray:
         if len(self.alone) >= self.most:
             self.alone = {}
         if not math.isnan(value):  # which is no key
-            self.alone[p, value] = one
-        return one
+            self.alone[p, value] = inputs
+        return inputs
 
     def _known(self, p: int) -> tuple[FloatArray, FloatArray, WholeNumbers]:
         """The known values of a feature in order, their inputs, and where whole ones stand."""

@@ -99,6 +99,12 @@ class WholeNumbers:
         places[known[at].astype(np.intp) - low] = at
         return cls(low, places)
 
+    def place(self, value: float) -> int:
+        """The place of one value; -1 unless it is whole and known."""
+        if not value.is_integer() or not 0 <= value - self.low < self.places.size:
+            return -1
+        return int(self.places[int(value) - self.low])
+
     def find(self, values: FloatArray) -> IntArray | None:
         """The places of values (n,); None unless all of them are whole and known."""
         with np.errstate(invalid="ignore"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from armin.actions import ActionGrid
-from armin.arrays import BoolArray, FloatArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
 from armin.problem.data import Choice, Problem
@@ -121,17 +121,18 @@ def state_problem(
     known = remembered if remembered is not None else Remembered(grid.schema, read, cost)
     priced = known.found(grid.moves)
     values = {
-        move.position: _judged(grid, i, judged.shape[0], asks_row, asks_completions)
+        move.position: _Distinct.of(_judged(grid, i, judged.shape[0], asks_row, asks_completions))
         for i, move in enumerate(grid.moves)
         if move.position not in priced
     }
-    inputs, outcomes = read.encode.together(judged, values)
+    inputs, outcomes = read.encode.together(judged, {p: distinct.rows for p, distinct in values.items()})
     share = weights / weights.sum()
     for move in grid.moves:
         if move.position not in priced:
-            one = price(grid.schema, read, cost, move, outcomes[move.position], share)
+            table = values[move.position].spread(outcomes[move.position])
+            one = price(grid.schema, read, cost, move, table, share)
             # option 0 is what the candidates are, to the last bit
-            table, own = one.options.outcomes, inputs[:, one.options.columns]
+            own = inputs[:, one.options.columns]
             table[:, 0, :] = own if table.shape[0] > 1 else own[:1]
             priced[move.position] = one
             if move.mode == "observed":
@@ -156,6 +157,31 @@ def state_problem(
     )
     prices = tuple(part.prices for part in parts)
     return Stated(row, candidates, weights, grid, prices, problem, cost, asks_row, asks_completions)
+
+
+@dataclass(frozen=True, eq=False)
+class _Distinct:
+    """The different rows of a table in which the first column tells all others.
+
+    Attributes
+    ----------
+    rows : the different ones
+    which : for each row of the table its place among them; None if all are different
+    """
+
+    rows: FloatArray
+    which: IntArray | None
+
+    @classmethod
+    def of(cls, table: FloatArray) -> _Distinct:
+        if table.shape[0] == 1:
+            return cls(table, None)
+        _, first, which = np.unique(table[:, 0], return_index=True, return_inverse=True)
+        return cls(table[first], which)
+
+    def spread(self, found: FloatArray) -> FloatArray:
+        """For each row of the table what was found for the one that it equals."""
+        return found if self.which is None else found[self.which]
 
 
 def _judged(grid: ActionGrid, i: int, n: int, asks_row: bool, asks_completions: bool) -> FloatArray:
