@@ -72,11 +72,11 @@ def make_recourse(
         return replace(empty, certificate=_certificate(fitted, empty, stated, calibration))
     after = stated.grid.apply(solution.choice, stated.candidates)
     check_action(schema, stated.row, stated.candidates, after, max_changes=stated.problem.max_changes, locked=locked)
-    each = stated.cost_per_candidate(solution.choice)
+    each = np.sort(stated.cost_per_candidate(solution.choice))
     answer = Recourse(
         changes=changes_of(stated, solution.choice),
         cost=stated.cost_of(solution.choice),
-        cost_range=(float(each.min()), float(np.median(each)), float(each.max())),
+        cost_range=(float(each[0]), float(each[(each.size - 1) // 2] + each[each.size // 2]) / 2, float(each[-1])),
         validity=_validity(stated, judged),
         fresh=None if fresh is None or judged.fresh is None else fresh_validity(fresh, judged.fresh),
         resubmitted=judged.row,

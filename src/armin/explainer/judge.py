@@ -168,7 +168,13 @@ def judge_path(
 
 
 def _repaired(
-    fitted: Fitted, world: World, stated: Stated, path: Sequence[PathPoint], fresh: Sample | None, *, drawn: bool = False
+    fitted: Fitted,
+    world: World,
+    stated: Stated,
+    path: Sequence[PathPoint],
+    fresh: Sample | None,
+    *,
+    drawn: bool = False,
 ) -> list[Judged]:
     """The points of a path as the user's own model judges them; those that it refuses are replaced by the next best."""
     points = [point for point in path if point.solution.choice is not None]
@@ -213,16 +219,7 @@ def judge_choices(
     choices = [solution.choice for solution in solutions if solution.choice is not None]
     if not choices:
         return []
-    completed: list[FloatArray] = []
-    if stated.asks_completions:
-        completed += [stated.grid.apply(choice, stated.candidates) for choice in choices]
-    if fresh is not None:
-        completed += [stated.grid.apply_to_others(choice, fresh.values) for choice in choices]
-    if drawn:
-        completed.append(stated.candidates)
-    verdicts = accepted_by_all(fitted.oracle, completed)
-    if drawn and verdicts.pop().any():
-        raise MisreadError
+    verdicts = _completed(fitted, stated, choices, fresh, drawn=drawn)
     rows = _rows_with_blanks(fitted, world, stated, choices)
     found = []
     for i, solution in enumerate(solutions):
@@ -234,6 +231,27 @@ def judge_choices(
     return found
 
 
+def _completed(
+    fitted: Fitted, stated: Stated, choices: Sequence[Choice], fresh: Sample | None, *, drawn: bool
+) -> list[BoolArray]:
+    """Which completions the model accepts after each action: the candidates, then the fresh ones."""
+    after = [stated.grid.apply(choice, stated.candidates) for choice in choices] if stated.asks_completions else []
+    others = [] if fresh is None else [stated.grid.apply_to_others(choice, fresh.values) for choice in choices]
+    guess, n = fitted.guess, stated.candidates.shape[0]
+    if guess is None:
+        verdicts = accepted_by_all(fitted.oracle, [*after, *others, *([stated.candidates] if drawn else [])])
+        if drawn and verdicts.pop().any():
+            raise MisreadError
+        return verdicts
+    # the reading has seen the candidates: as they are, where it drew them, and after each option
+    inputs = [stated.problem.inputs(choice)[:n] for choice in choices] if stated.asks_completions else []
+    verdicts = [guess.said(rows, known) for rows, known in zip(after, inputs, strict=True)]
+    verdicts += [guess.accepts(rows) for rows in others]
+    if drawn:
+        guess.supposed(stated.candidates, np.zeros(n, dtype=bool))
+    return verdicts
+
+
 def _rows_with_blanks(
     fitted: Fitted, world: World, stated: Stated, choices: Sequence[Choice]
 ) -> Sequence[bool] | Sequence[None]:
@@ -241,6 +259,9 @@ def _rows_with_blanks(
     if not world.answers:
         return [None] * len(choices)
     after = [stated.row_after(choice) for choice in choices]
+    if fitted.guess is not None:
+        fitted.guess.supposed(stated.row[None, :], np.array([bool(world.submitted)]))
+        return fitted.guess.accepts(np.concatenate(after)).tolist()
     if fitted.reads:  # what was taken as known about the row came from the reading
         verdicts = fitted.oracle.accepts(np.concatenate([stated.row[None, :], *after])).tolist()
         if verdicts[0] != world.submitted:

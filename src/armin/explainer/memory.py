@@ -52,7 +52,14 @@ class GuessingJudge:
 
     def accepts(self, codes: FloatArray) -> BoolArray:
         """Which rows, given as codes (n, D), get the desired decision by the reading."""
-        answer: BoolArray = self._read.model.accepts(self._read.encode(codes))
+        return self.said(codes, self._read.encode(codes))
+
+    def said(self, codes: FloatArray, inputs: FloatArray) -> BoolArray:
+        """The same for rows whose model inputs (n, P) are known."""
+        return self.supposed(codes, self._read.model.accepts(inputs))
+
+    def supposed(self, codes: FloatArray, answer: BoolArray) -> BoolArray:
+        """Keep rows to which the answer of the reading is known."""
         self.asked.append(codes)
         self.answers.append(answer)
         return answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -140,17 +139,7 @@ class Matching:
         The target is moved by a normal draw with this spread.
         """
         n = which.size
-        moved = rng.standard_normal(n)
-        u = rng.random((2, n))
-        if "numba" in sys.modules:
-            from armin.impute.near import cells_of, pick
-
-            cells = cells_of(self.means)
-            return pick(
-                self.means, self.first, self.size, self.k, cells.start, cells.low, cells.inverse,
-                target, spread, which, moved, u,
-            )  # fmt: skip
-        aim = target[which] + spread[which] * moved
+        aim = target[which] + spread[which] * rng.standard_normal(n)
         # as many donors below as above, counted from the middle of those that share the mean
         at = self.means.searchsorted(aim)
         shared = self.means.take(at, mode="clip") == aim
@@ -161,6 +150,7 @@ class Matching:
         low >>= 1
         np.maximum(low, 0, out=low)
         np.minimum(low, self.means.size - self.k, out=low)
+        u = rng.random((2, n))
         low += (u[0] * self.k).astype(np.intp)
         return np.asarray(self.first[low] + (u[1] * self.size[low]).astype(np.intp))
 

@@ -130,7 +130,8 @@ class _InParts:
 
 def _reached(squared: FloatArray) -> FloatArray:
     """The chances of donors at these squared distances, the nearer the likelier, added up."""
-    width = max(float(np.median(squared)), 1e-12)
-    chances = np.exp(-(squared - squared.min()) / (2.0 * width))
+    ordered, half = np.sort(squared), squared.size // 2  # the median, without the care that np.median takes
+    width = max(float(ordered[half] if squared.size % 2 else (ordered[half - 1] + ordered[half]) / 2), 1e-12)
+    chances = np.exp(-(squared - ordered[0]) / (2.0 * width))
     reached = np.cumsum(chances / chances.sum())
     return np.asarray(reached / reached[-1])

@@ -136,11 +136,17 @@ class _PlainTable:
     order: IntArray
     columns: pd.Index[Any] | None
 
+    @property
+    def in_order(self) -> bool:
+        """Whether the table has the columns of the schema as they stand."""
+        return bool((self.order == np.arange(self.order.size)).all())
+
     def __call__(self, codes: FloatArray) -> Any | None:
         """Codes (n, D) as this table, column by column in memory as pandas has it; None where it cannot hold them."""
+        given = codes if self.in_order else codes[:, self.order]
         with np.errstate(invalid="ignore"):
-            values = np.ascontiguousarray(codes.T[self.order]).astype(self.dtype).T
-        if self.dtype.kind != "f" and not (values == codes[:, self.order]).all():
+            values = given.astype(self.dtype, order="F")
+        if self.dtype.kind != "f" and not (values == given).all():
             return self._with_blanks(codes)
         if self.columns is None:
             return None if np.isnan(codes).any() else values

@@ -10,6 +10,7 @@ from armin.compiling import compiled
 
 __all__ = ["walk"]
 
+
 @compiled
 def walk(
     inputs: FloatArray,

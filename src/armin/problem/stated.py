@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armin.actions import ActionGrid
+from armin.actions import ActionGrid, Move
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
@@ -81,7 +81,8 @@ class Stated:
             return np.zeros(n)
         stacked = np.stack(parts)
         totals = stacked.max(axis=0) if self.problem.aggregate == "max" else stacked.sum(axis=0)
-        return np.array([self.cost.finish(float(t)) for t in totals])
+        different, which = np.unique(totals, return_inverse=True)
+        return np.array([self.cost.finish(total) for total in different.tolist()])[which]
 
 
 def state_problem(
@@ -120,17 +121,22 @@ def state_problem(
         judged = row[None, :].copy()
     known = remembered if remembered is not None else Remembered(grid.schema, read, cost)
     priced = known.found(grid.moves)
+    new = {move.position: _Distinct.of(move) for move in grid.moves if move.position not in priced}
     values = {
-        move.position: _Distinct.of(_judged(grid, i, judged.shape[0], asks_row, asks_completions))
+        move.position: _judged(grid, i, new[move.position], asks_row, asks_completions)
         for i, move in enumerate(grid.moves)
-        if move.position not in priced
+        if move.position in new
     }
-    inputs, outcomes = read.encode.together(judged, {p: distinct.rows for p, distinct in values.items()})
+    inputs, outcomes = read.encode.together(judged, values)
     share = weights / weights.sum()
     for move in grid.moves:
         if move.position not in priced:
-            table = values[move.position].spread(outcomes[move.position])
-            one = price(grid.schema, read, cost, move, table, share)
+            distinct, table = new[move.position], outcomes[move.position]
+            if asks_completions:
+                table = distinct.spread(table)
+            prices = cost.table(move.position, distinct.rows[:, 0], distinct.rows)
+            prices = distinct.spread(np.asarray(prices, dtype=np.float64))
+            one = price(grid.schema, read, move, prices, table, share)
             # option 0 is what the candidates are, to the last bit
             own = inputs[:, one.options.columns]
             table[:, 0, :] = own if table.shape[0] > 1 else own[:1]
@@ -161,35 +167,38 @@ def state_problem(
 
 @dataclass(frozen=True, eq=False)
 class _Distinct:
-    """The different rows of a table in which the first column tells all others.
+    """The different rows among the values of a move: people with the same value have the same options.
 
     Attributes
     ----------
     rows : the different ones
-    which : for each row of the table its place among them; None if all are different
+    which : for each person the row; None where there is one for all
     """
 
     rows: FloatArray
     which: IntArray | None
 
     @classmethod
-    def of(cls, table: FloatArray) -> _Distinct:
-        if table.shape[0] == 1:
-            return cls(table, None)
-        _, first, which = np.unique(table[:, 0], return_index=True, return_inverse=True)
-        return cls(table[first], which)
+    def of(cls, move: Move) -> _Distinct:
+        if move.values.shape[0] == 1:
+            return cls(move.values, None)
+        _, first, which = np.unique(move.values[:, 0], return_index=True, return_inverse=True)
+        return cls(move.values[first], which)
 
     def spread(self, found: FloatArray) -> FloatArray:
-        """For each row of the table what was found for the one that it equals."""
-        return found if self.which is None else found[self.which]
+        """For each person what was found for the row; what was found beyond these rows comes last."""
+        if self.which is None:
+            return found
+        many: FloatArray = found[self.which]
+        return many if found.shape[0] == self.rows.shape[0] else np.concatenate([many, found[self.rows.shape[0] :]])
 
 
-def _judged(grid: ActionGrid, i: int, n: int, asks_row: bool, asks_completions: bool) -> FloatArray:
-    """The codes (1 or n, J) that the options of move ``i`` give to the problem's candidates."""
+def _judged(grid: ActionGrid, i: int, distinct: _Distinct, asks_row: bool, asks_completions: bool) -> FloatArray:
+    """The codes that the options of move ``i`` give to the problem's candidates, equal ones once."""
     move = grid.moves[i]
     if not asks_row or move.mode == "observed":
-        return move.values
+        return distinct.rows
     submitted = grid.submitted(i)[None, :]
     if not asks_completions:
         return submitted
-    return np.concatenate([np.broadcast_to(move.values, (n - 1, move.size)), submitted])
+    return np.concatenate([distinct.rows, submitted])
