@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from armin.arrays import BoolArray, FloatArray
+from armin.arrays import BoolArray
 from armin.errors import AuditError
 from armin.explainer.draw import Sample
 from armin.explainer.fitted import Fitted
@@ -261,7 +261,7 @@ def _rows_with_blanks(
     after = [stated.row_after(choice) for choice in choices]
     if fitted.guess is not None:
         fitted.guess.supposed(stated.row[None, :], np.array([bool(world.submitted)]))
-        return fitted.guess.accepts(np.concatenate(after)).tolist()
+        return list(fitted.guess.accepts(np.concatenate(after)).tolist())
     if fitted.reads:  # what was taken as known about the row came from the reading
         verdicts = fitted.oracle.accepts(np.concatenate([stated.row[None, :], *after])).tolist()
         if verdicts[0] != world.submitted:

@@ -90,7 +90,7 @@ def _one(donors: Donors, which: int, moved: float, chance: float, again: float) 
     means, count, last = donors.means, donors.means.size, donors.start.size - 1
     aim = donors.target[which] + donors.spread[which] * moved
     cell = (aim - donors.low) * donors.inverse
-    at = np.intp(donors.start[last if cell >= last else int(cell) if cell > 0 else 0])
+    at = int(donors.start[last if cell >= last else int(cell) if cell > 0 else 0])
     while at > 0 and means[at - 1] >= aim:
         at -= 1
     while at < count and means[at] < aim:
@@ -98,7 +98,7 @@ def _one(donors: Donors, which: int, moved: float, chance: float, again: float) 
     # as many donors below as above, counted from the middle of those that share the mean
     doubled, here = 2 * at - (donors.k - 1), min(at, count - 1)
     if means[here] == aim:
-        doubled += donors.size[here]
+        doubled += int(donors.size[here])
     near = min(max(doubled >> 1, 0), count - donors.k) + int(chance * donors.k)
     return int(donors.place[donors.first[near] + int(again * donors.size[near])])
 

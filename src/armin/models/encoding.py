@@ -159,7 +159,8 @@ class _PlainTable:
         whole = (codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)
         if self.columns is None or not (whole | blank).all():
             return None
-        turned, numbers = blank.any(axis=0).tolist(), np.where(blank, 0.0, codes).astype(self.dtype)
+        turned: list[bool] = np.any(blank, axis=0).tolist()
+        numbers = np.where(blank, 0.0, codes).astype(self.dtype)
         names = zip(self.columns.tolist(), self.order.tolist(), strict=True)
         return pd.DataFrame({name: (codes if turned[p] else numbers)[:, p] for name, p in names}, copy=False)
 

@@ -11,7 +11,7 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
 from armin.problem.data import Choice, Problem
-from armin.problem.remembered import Remembered, price
+from armin.problem.remembered import Priced, Remembered, price
 from armin.problem.rules import apply_rules
 
 __all__ = ["Stated", "state_problem"]
@@ -120,30 +120,7 @@ def state_problem(
     if not asks_completions:
         judged = row[None, :].copy()
     known = remembered if remembered is not None else Remembered(grid.schema, read, cost)
-    priced = known.found(grid.moves)
-    new = {move.position: _Distinct.of(move) for move in grid.moves if move.position not in priced}
-    values = {
-        move.position: _judged(grid, i, new[move.position], asks_row, asks_completions)
-        for i, move in enumerate(grid.moves)
-        if move.position in new
-    }
-    inputs, outcomes = read.encode.together(judged, values)
-    share = weights / weights.sum()
-    for move in grid.moves:
-        if move.position not in priced:
-            distinct, table = new[move.position], outcomes[move.position]
-            if asks_completions:
-                table = distinct.spread(table)
-            prices = cost.table(move.position, distinct.rows[:, 0], distinct.rows)
-            prices = distinct.spread(np.asarray(prices, dtype=np.float64))
-            one = price(grid.schema, read, move, prices, table, share)
-            # option 0 is what the candidates are, to the last bit
-            own = inputs[:, one.options.columns]
-            table[:, 0, :] = own if table.shape[0] > 1 else own[:1]
-            priced[move.position] = one
-            if move.mode == "observed":
-                known.keep(one)
-    parts = [priced[move.position] for move in grid.moves]
+    inputs, parts = _priced(judged, weights, grid, read, cost, known, asks_row, asks_completions)
     if asks_row:
         total = float(weights.sum())
         weights_all = np.append(weights, total) if asks_completions else np.ones(1)
@@ -163,6 +140,42 @@ def state_problem(
     )
     prices = tuple(part.prices for part in parts)
     return Stated(row, candidates, weights, grid, prices, problem, cost, asks_row, asks_completions)
+
+
+def _priced(
+    judged: FloatArray,
+    weights: FloatArray,
+    grid: ActionGrid,
+    read: ReadClassifier,
+    cost: Cost,
+    known: Remembered,
+    asks_row: bool,
+    asks_completions: bool,
+) -> tuple[FloatArray, list[Priced]]:
+    """The model inputs of those who are ``judged``, and for each move its options; what is known is not worked out."""
+    priced = known.found(grid.moves)
+    new = {move.position: _Distinct.of(move) for move in grid.moves if move.position not in priced}
+    values = {
+        move.position: _judged(grid, i, new[move.position], asks_row, asks_completions)
+        for i, move in enumerate(grid.moves)
+        if move.position in new
+    }
+    inputs, outcomes = read.encode.together(judged, values)
+    share = weights / weights.sum()
+    for move in grid.moves:
+        if move.position in new:
+            distinct, table = new[move.position], outcomes[move.position]
+            if asks_completions:
+                table = distinct.spread(table)
+            each = np.asarray(cost.table(move.position, distinct.rows[:, 0], distinct.rows), dtype=np.float64)
+            one = price(grid.schema, read, move, distinct.spread(each), table, share)
+            # option 0 is what the candidates are, to the last bit
+            own = inputs[:, one.options.columns]
+            table[:, 0, :] = own if table.shape[0] > 1 else own[:1]
+            priced[move.position] = one
+            if move.mode == "observed":
+                known.keep(one)
+    return inputs, [priced[move.position] for move in grid.moves]
 
 
 @dataclass(frozen=True, eq=False)
