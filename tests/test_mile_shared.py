@@ -141,6 +141,29 @@ def test_inputs_and_prices_of_a_problem_are_those_of_each_candidate(kind: str, r
             np.testing.assert_array_equal(stated.problem.inputs(choice), fitted.read.encode(stated.after(choice)))
 
 
+@pytest.mark.parametrize("kind", MODELS)
+def test_inputs_of_fresh_completions_are_those_of_each(kind: str) -> None:
+    world, frame = crowd(kind, 7, n=9)
+    explainer = ARMIN(
+        world.classifier, world.schema, desired="yes", n_samples=9, n_fresh=40, max_options=7, decision="complete"
+    ).fit(world.X)
+    rng, fitted, seen = np.random.default_rng(0), explainer.current, 0
+    for row in frame.to_dict("records"):
+        posed = pose(fitted, world.schema.encode(row)[0], (), 0.75)
+        if posed.fresh is None or posed.fresh.inputs is None:
+            continue
+        np.testing.assert_array_equal(posed.fresh.inputs, fitted.read.encode(posed.fresh.values))
+        for _ in range(6):
+            moves = posed.stated.grid.moves
+            choice = tuple(int(rng.integers(0, move.size)) if rng.random() < 0.4 else 0 for move in moves)
+            moved = judge._moved(posed.stated, choice, posed.fresh)
+            if moved is not None:
+                after = posed.stated.grid.apply_to_others(choice, posed.fresh.values)
+                np.testing.assert_array_equal(moved, fitted.read.encode(after))
+                seen += 1
+    assert seen
+
+
 def all_points(*asked: Any) -> Any:
     """Every point of the path is judged, whatever fresh completions say to the first ones."""
     fitted, world, stated, _, path, fresh, _ = asked

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from armin.arrays import BoolArray
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import AuditError
 from armin.explainer.draw import Sample
 from armin.explainer.fitted import Fitted
@@ -246,10 +246,27 @@ def _completed(
     # the reading has seen the candidates: as they are, where it drew them, and after each option
     inputs = [stated.problem.inputs(choice)[:n] for choice in choices] if stated.asks_completions else []
     verdicts = [guess.said(rows, known) for rows, known in zip(after, inputs, strict=True)]
-    verdicts += [guess.accepts(rows) for rows in others]
+    for choice, rows in zip(choices, others, strict=False):
+        moved = None if fresh is None else _moved(stated, choice, fresh)
+        verdicts.append(guess.accepts(rows) if moved is None else guess.said(rows, moved))
     if drawn:
         guess.supposed(stated.candidates, np.zeros(n, dtype=bool))
     return verdicts
+
+
+def _moved(stated: Stated, choice: Choice, fresh: Sample) -> FloatArray | None:
+    """The model inputs of fresh completions after an action, where it changes what is the same for all of them."""
+    taken = [
+        (move, option, j)
+        for move, option, j in zip(stated.grid.moves, stated.problem.options, choice, strict=True)
+        if j
+    ]
+    if fresh.inputs is None or any(move.mode != "observed" for move, _, _ in taken):
+        return None
+    inputs = fresh.inputs.copy()
+    for _, option, j in taken:
+        inputs[:, option.columns] = option.outcomes[0, j]
+    return inputs
 
 
 def _rows_with_blanks(
