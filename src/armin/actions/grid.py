@@ -127,9 +127,9 @@ def outcome(
     """
     if mode == "shift":
         return np.asarray(np.clip(before + target, feature.low_code, feature.high_code))
-    exact = np.zeros_like(before) + target
     if mode != "reach":
-        return exact
+        return np.zeros_like(before) + target
+    exact = np.asarray(target) + 0.0  # no negative zero
     # who is there already stays
     return np.where(np.asarray(sense) * (before - exact) > 0, before, exact)
 
@@ -205,8 +205,9 @@ def _move(feature: Feature, position: int, mode: Mode, before: FloatArray, max_o
     targets, senses = _targets(feature, mode, before, max_options, grid)
     if not targets.size:
         return None
-    after = outcome(feature, mode, before[:, None], targets[None, :], senses[None, :])
-    values = np.concatenate([before[:, None], after], axis=1)
+    values = np.empty((before.size, 1 + targets.size))
+    values[:, 0] = before
+    values[:, 1:] = outcome(feature, mode, before[:, None], targets[None, :], senses[None, :])
     return Move(position, mode, values, np.append(math.nan, targets), np.append(0.0, senses))
 
 

@@ -57,7 +57,7 @@ def make_recourse(
         "desired": fitted.labels,
         "cost_name": type(stated.cost).__name__,
         "confidence": confidence,
-        "blanks": tuple(f for f, code in zip(schema.features, stated.row, strict=True) if np.isnan(code)),
+        "blanks": tuple(schema.features[i] for i in np.flatnonzero(np.isnan(stated.row)).tolist()),
         "seconds": solution.seconds,
         "solver": solution.solver,
         "nodes": solution.nodes,
@@ -72,11 +72,11 @@ def make_recourse(
         return replace(empty, certificate=_certificate(fitted, empty, stated, calibration))
     after = stated.grid.apply(solution.choice, stated.candidates)
     check_action(schema, stated.row, stated.candidates, after, max_changes=stated.problem.max_changes, locked=locked)
-    each = stated.cost_per_candidate(solution.choice)
+    each = np.sort(stated.cost_per_candidate(solution.choice))
     answer = Recourse(
         changes=changes_of(stated, solution.choice),
         cost=stated.cost_of(solution.choice),
-        cost_range=(float(each.min()), float(np.median(each)), float(each.max())),
+        cost_range=(float(each[0]), float(each[(each.size - 1) // 2] + each[each.size // 2]) / 2, float(each[-1])),
         validity=_validity(stated, judged),
         fresh=None if fresh is None or judged.fresh is None else fresh_validity(fresh, judged.fresh),
         resubmitted=judged.row,
@@ -103,7 +103,7 @@ def accepted_as_is(fitted: Fitted, world: World, codes: FloatArray, fresh: Sampl
         confidence=None,
         validity=Validity(1.0, 1.0),
         fresh=found,
-        blanks=tuple(f for f, code in zip(fitted.schema.features, codes, strict=True) if np.isnan(code)),
+        blanks=tuple(fitted.schema.features[i] for i in np.flatnonzero(np.isnan(codes)).tolist()),
         bound=0.0,
         seconds=0.0,
         solver="none",
@@ -195,11 +195,11 @@ def fresh_validity(fresh: Sample, accepted: BoolArray) -> Validity:
 
 
 def _stuck(stated: Stated, locked: Collection[str]) -> tuple[Message, ...]:
-    movable = {move.position for move in stated.grid.moves}
+    movable, features = {move.position for move in stated.grid.moves}, stated.grid.schema.features
     stuck = tuple(
-        feature.named
-        for i, feature in enumerate(stated.grid.schema.features)
-        if np.isnan(stated.row[i]) and feature.blank_mode == "shift" and feature.name not in locked and i not in movable
+        features[i].named
+        for i in np.flatnonzero(np.isnan(stated.row)).tolist()
+        if features[i].blank_mode == "shift" and features[i].name not in locked and i not in movable
     )
     return (Message("stuck.shift", features=stuck),) if stuck else ()
 

@@ -27,12 +27,14 @@ class Sample:
     weights : positive numbers (N,)
     kept : the share of all draws that agree with what is known; None if nothing was asked of them
     notes : what a careful reader should know
+    inputs : the model inputs (N, P) of ``values``, if they are known
     """
 
     values: FloatArray
     weights: FloatArray
     kept: float | None = None
     notes: tuple[Message, ...] = ()
+    inputs: FloatArray | None = None
 
 
 def row_stream(seed: int | None, codes: FloatArray, which: Literal["candidates", "fresh"]) -> np.random.Generator:
@@ -75,8 +77,9 @@ def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random
     if not world.conditioned and not fitted.schema.rules:
         draws = fitted.ready.at(codes).sample(n, rng)
         return Sample(draws.values, draws.weights)
+    seen: list[FloatArray] = []
     found = condition(
-        fitted.ready.at(codes), n, rng, lambda rows: contradicts(fitted, world, rows), repeats=fitted.reads
+        fitted.ready.at(codes), n, rng, lambda rows: contradicts(fitted, world, rows, seen), repeats=fitted.reads
     )
     notes: tuple[Message, ...] = ()
     if not found.conditioned:
@@ -86,14 +89,23 @@ def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random
         notes = (said,)
     elif not found.enough:
         notes = (Message("draws.few", kept=found.n_kept, drawn=found.n_drawn),)
-    return Sample(found.draws.values, found.draws.weights, found.rate, notes)
+    inputs = seen[0] if seen and found.n_drawn == found.n_kept == n else None
+    return Sample(found.draws.values, found.draws.weights, found.rate, notes, inputs)
 
 
-def contradicts(fitted: Fitted, world: World, completions: FloatArray) -> BoolArray:
-    """Which completions (n, D) cannot be: they break a rule, or the model accepts who is known to be rejected."""
+def contradicts(
+    fitted: Fitted, world: World, completions: FloatArray, seen: list[FloatArray] | None = None
+) -> BoolArray:
+    """Which completions (n, D) cannot be: they break a rule, or the model accepts who is known to be rejected.
+
+    The model inputs that were made on the way are added to those that were ``seen``.
+    """
     broken = ~fitted.schema.plausible(completions)
     if not world.conditioned:
         return broken
     if fitted.reads:
-        return broken | fitted.read.model.accepts(fitted.read.encode(completions))
+        inputs = fitted.read.encode(completions)
+        if seen is not None:
+            seen.append(inputs)
+        return broken | fitted.read.model.accepts(inputs)
     return broken | fitted.decision.accepts(completions)

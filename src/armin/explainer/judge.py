@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from armin.explainer.fitted import Fitted
 from armin.explainer.memory import accepted_by_all, guessed_wrong
 from armin.explainer.state import demand
 from armin.explainer.world import World
-from armin.problem import Choice, Problem, Solution, Status
+from armin.problem import Choice, PathPoint, Problem, Solution, Status
 from armin.problem.stated import Stated
 
 __all__ = [
@@ -115,12 +116,41 @@ def judge_until_fresh(
     if found.fresh is None or _share(fresh, found.fresh) >= level - 1e-9:
         return found
     problem = stated.problem
-    points, _ = _judged_path(fitted, world, stated, problem.required, fresh)
+    path = fitted.settings.solving.path(problem, problem.required)
+    points = _until_sure(fitted, world, stated, found, path, fresh, level)
     sure = [found, *(point for point in points if problem.enough(float(problem.weights[point.accepted].sum())))]
     sure.sort(key=lambda point: point.solution.cost or 0.0)
     shares = [0.0 if point.fresh is None else _share(fresh, point.fresh) for point in sure]
     best = next((i for i, share in enumerate(shares) if share >= level - 1e-9), int(np.argmax(shares)))
     return replace(sure[best], solution=replace(sure[best].solution, seconds=time.perf_counter() - start))
+
+
+def _until_sure(
+    fitted: Fitted, world: World, stated: Stated, first: Judged, path: Sequence[PathPoint], fresh: Sample, level: float
+) -> list[Judged]:
+    """The points of a path, judged from the cheapest on until fresh completions confirm one; ``first`` is known.
+
+    Dearer ones have no say then. Each batch is twice as large as the one before, so that the model is asked few times.
+    """
+    problem, judged = stated.problem, list[Judged]()
+    points = [point for point in path if point.solution.choice is not None]
+    costs = [point.solution.cost or 0.0 for point in points]
+    if any(after <= before for before, after in pairwise(costs)):
+        return _repaired(fitted, world, stated, points, fresh)
+    while len(judged) < len(points):
+        batch = points[len(judged) : 2 * len(judged) + 1]
+        if batch[0].solution.choice == first.solution.choice:
+            verdicts = [replace(first, solution=batch[0].solution)]
+        else:
+            verdicts = judge_choices(fitted, world, stated, [point.solution for point in batch], fresh)
+        for point, one in zip(batch, verdicts, strict=False):
+            if not problem.demanding(point.weight).enough(float(problem.weights[one.accepted].sum())):
+                return _repaired(fitted, world, stated, points, fresh)
+            judged.append(replace(one, demand=point.weight))
+        kept = _increasing(problem, judged)
+        if any(one.fresh is not None and _share(fresh, one.fresh) >= level - 1e-9 for one in kept):
+            return kept
+    return _increasing(problem, judged)
 
 
 def judge_path(
@@ -131,16 +161,23 @@ def judge_path(
     Points that the user's own model refuses are repaired.
     """
     least = stated.base + (float(stated.weights.min()) if stated.asks_completions else 1.0)
-    return _judged_path(fitted, world, stated, least, fresh, drawn=drawn)
-
-
-def _judged_path(
-    fitted: Fitted, world: World, stated: Stated, least: float, fresh: Sample | None, *, drawn: bool = False
-) -> tuple[list[Judged], Status]:
     found = fitted.settings.solving.path(stated.problem, least)
     last = found[-1].solution.status
     end = last if last in (Status.INFEASIBLE, Status.UNKNOWN) else Status.OPTIMAL
-    points = [point for point in found if point.solution.choice is not None]
+    return _repaired(fitted, world, stated, found, fresh, drawn=drawn), end
+
+
+def _repaired(
+    fitted: Fitted,
+    world: World,
+    stated: Stated,
+    path: Sequence[PathPoint],
+    fresh: Sample | None,
+    *,
+    drawn: bool = False,
+) -> list[Judged]:
+    """The points of a path as the user's own model judges them; those that it refuses are replaced by the next best."""
+    points = [point for point in path if point.solution.choice is not None]
     verdicts = judge_choices(fitted, world, stated, [point.solution for point in points], fresh, drawn=drawn)
     judged = []
     for point, verdict in zip(points, verdicts, strict=True):
@@ -152,7 +189,7 @@ def _judged_path(
         repaired = judge(fitted, world, stated, problem.excluding(point.solution.choice), fresh)
         if repaired.solution.choice is not None:
             judged.append(repaired)
-    return _increasing(stated.problem, judged), end
+    return _increasing(stated.problem, judged)
 
 
 def at_level(stated: Stated, judged: Sequence[Judged], level: float) -> Judged | None:
@@ -182,16 +219,7 @@ def judge_choices(
     choices = [solution.choice for solution in solutions if solution.choice is not None]
     if not choices:
         return []
-    completed: list[FloatArray] = []
-    if stated.asks_completions:
-        completed += [stated.grid.apply(choice, stated.candidates) for choice in choices]
-    if fresh is not None:
-        completed += [stated.grid.apply_to_others(choice, fresh.values) for choice in choices]
-    if drawn:
-        completed.append(stated.candidates)
-    verdicts = accepted_by_all(fitted.oracle, completed)
-    if drawn and verdicts.pop().any():
-        raise MisreadError
+    verdicts = _completed(fitted, stated, choices, fresh, drawn=drawn)
     rows = _rows_with_blanks(fitted, world, stated, choices)
     found = []
     for i, solution in enumerate(solutions):
@@ -203,6 +231,44 @@ def judge_choices(
     return found
 
 
+def _completed(
+    fitted: Fitted, stated: Stated, choices: Sequence[Choice], fresh: Sample | None, *, drawn: bool
+) -> list[BoolArray]:
+    """Which completions the model accepts after each action: the candidates, then the fresh ones."""
+    after = [stated.grid.apply(choice, stated.candidates) for choice in choices] if stated.asks_completions else []
+    others = [] if fresh is None else [stated.grid.apply_to_others(choice, fresh.values) for choice in choices]
+    guess, n = fitted.guess, stated.candidates.shape[0]
+    if guess is None:
+        verdicts = accepted_by_all(fitted.oracle, [*after, *others, *([stated.candidates] if drawn else [])])
+        if drawn and verdicts.pop().any():
+            raise MisreadError
+        return verdicts
+    # the reading has seen the candidates: as they are, where it drew them, and after each option
+    inputs = [stated.problem.inputs(choice)[:n] for choice in choices] if stated.asks_completions else []
+    verdicts = [guess.said(rows, known) for rows, known in zip(after, inputs, strict=True)]
+    for choice, rows in zip(choices, others, strict=False):
+        moved = None if fresh is None else _moved(stated, choice, fresh)
+        verdicts.append(guess.accepts(rows) if moved is None else guess.said(rows, moved))
+    if drawn:
+        guess.supposed(stated.candidates, np.zeros(n, dtype=bool))
+    return verdicts
+
+
+def _moved(stated: Stated, choice: Choice, fresh: Sample) -> FloatArray | None:
+    """The model inputs of fresh completions after an action, where it changes what is the same for all of them."""
+    taken = [
+        (move, option, j)
+        for move, option, j in zip(stated.grid.moves, stated.problem.options, choice, strict=True)
+        if j
+    ]
+    if fresh.inputs is None or any(move.mode != "observed" for move, _, _ in taken):
+        return None
+    inputs = fresh.inputs.copy()
+    for _, option, j in taken:
+        inputs[:, option.columns] = option.outcomes[0, j]
+    return inputs
+
+
 def _rows_with_blanks(
     fitted: Fitted, world: World, stated: Stated, choices: Sequence[Choice]
 ) -> Sequence[bool] | Sequence[None]:
@@ -210,6 +276,9 @@ def _rows_with_blanks(
     if not world.answers:
         return [None] * len(choices)
     after = [stated.row_after(choice) for choice in choices]
+    if fitted.guess is not None:
+        fitted.guess.supposed(stated.row[None, :], np.array([bool(world.submitted)]))
+        return list(fitted.guess.accepts(np.concatenate(after)).tolist())
     if fitted.reads:  # what was taken as known about the row came from the reading
         verdicts = fitted.oracle.accepts(np.concatenate([stated.row[None, :], *after])).tolist()
         if verdicts[0] != world.submitted:

@@ -52,7 +52,14 @@ class GuessingJudge:
 
     def accepts(self, codes: FloatArray) -> BoolArray:
         """Which rows, given as codes (n, D), get the desired decision by the reading."""
-        answer: BoolArray = self._read.model.accepts(self._read.encode(codes))
+        return self.said(codes, self._read.encode(codes))
+
+    def said(self, codes: FloatArray, inputs: FloatArray) -> BoolArray:
+        """The same for rows whose model inputs (n, P) are known."""
+        return self.supposed(codes, self._read.model.accepts(inputs))
+
+    def supposed(self, codes: FloatArray, answer: BoolArray) -> BoolArray:
+        """Keep rows to which the answer of the reading is known."""
         self.asked.append(codes)
         self.answers.append(answer)
         return answer
@@ -69,14 +76,14 @@ def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
     others, so that a column keeps the type that it has in training data where nothing is blank.
     """
     wrong = np.zeros(len(guesses), dtype=bool)
+    every = [
+        (i, guess.behind, codes, answer, bool(np.isnan(codes).any()))
+        for i, guess in enumerate(guesses)
+        if guess is not None
+        for codes, answer in zip(guess.asked, guess.answers, strict=True)
+    ]
     for blank in (False, True):
-        asked = [
-            (i, guess.behind, codes, answer)
-            for i, guess in enumerate(guesses)
-            if guess is not None
-            for codes, answer in zip(guess.asked, guess.answers, strict=True)
-            if bool(np.isnan(codes).any()) == blank
-        ]
+        asked = [(i, behind, codes, answer) for i, behind, codes, answer, has in every if has == blank]
         if asked:
             verdicts = accepted_by_all(asked[0][1], [codes for _, _, codes, _ in asked])
             for (i, _, _, answer), verdict in zip(asked, verdicts, strict=True):
@@ -91,7 +98,7 @@ def accepted_by_all(judge: Judge, blocks: Sequence[FloatArray]) -> list[BoolArra
     for i, block in enumerate(blocks):
         batch.append(block)
         if sum(part.shape[0] for part in batch) >= MOST_ROWS or i == len(blocks) - 1:
-            together = judge.accepts(np.concatenate(batch))
+            together = judge.accepts(np.concatenate(batch) if len(batch) > 1 else block)
             verdicts += np.split(together, np.cumsum([part.shape[0] for part in batch])[:-1])
             batch = []
     return verdicts

@@ -22,9 +22,10 @@ def state(
 ) -> Stated:
     """The problem of one row: completions of the share ``level`` must be accepted, the row with its blanks, or both."""
     frozen = set(locked)
-    for feature, code in zip(fitted.schema.features, codes, strict=True):
+    for i in np.flatnonzero(np.isnan(codes)).tolist():
+        feature = fitted.schema.features[i]
         # a blank that moves by an amount stays blank, so it cannot help where the row with its blanks is judged
-        if np.isnan(code) and (fitted.native or (world.reapply == "blank" and feature.blank_mode == "shift")):
+        if fitted.native or (world.reapply == "blank" and feature.blank_mode == "shift"):
             frozen.add(feature.name)
     settings = fitted.settings
     grid = build_grid(

@@ -129,8 +129,9 @@ def condition(
     drawn = kept = 0
     while True:
         rejected = ~_asked(accepts, batch.values)
-        kept_values.append(batch.values[rejected])
-        kept_weights.append(batch.weights[rejected])
+        every = bool(rejected.all())  # as is usual: then nothing is copied
+        kept_values.append(batch.values if every else batch.values[rejected])
+        kept_weights.append(batch.weights if every else batch.weights[rejected])
         drawn, kept = drawn + len(batch), kept + int(rejected.sum())
         if kept >= n or drawn >= limit:
             break
@@ -143,8 +144,12 @@ def condition(
         batch = sampler.sample(min(int(np.clip(np.ceil(wanted), n, 10 * n)), limit - drawn), rng)
     if kept == 0:
         return Conditioned(_weighing(first.values, first.weights, n), drawn, 0, conditioned=False, enough=False)
-    values, weights = np.concatenate(kept_values)[:n], np.concatenate(kept_weights)[:n]
+    values, weights = _joined(kept_values)[:n], _joined(kept_weights)[:n]
     return Conditioned(_weighing(values, weights, n), drawn, kept, conditioned=True, enough=kept >= n)
+
+
+def _joined(parts: list[FloatArray]) -> FloatArray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _branched(

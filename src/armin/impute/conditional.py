@@ -126,20 +126,23 @@ class Matching:
 
     def draw(self, design: FloatArray, rng: np.random.Generator) -> FloatArray:
         """A training code (n,) for each row of ``design``."""
-        return np.asarray(self.values[self.near(*self.aim(design), rng)])
+        return np.asarray(self.values[self.near(*self.aim(design), np.arange(design.shape[0]), rng)])
 
     def aim(self, design: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (n,) that donors should have, and the spread (n,) of the draw that moves it."""
         target = self.normal.intercept + design @ self.normal.coefficients
         return target, np.sqrt(np.maximum(self.normal.doubt(design) - self.usual, 0.0))
 
-    def near(self, target: FloatArray, spread: FloatArray, rng: np.random.Generator) -> IntArray:
-        """For each target, moved by a normal draw with this spread, a training row near it: its place in ``values``."""
-        n = target.size
-        target = target + spread * rng.standard_normal(n)
+    def near(self, target: FloatArray, spread: FloatArray, which: IntArray, rng: np.random.Generator) -> IntArray:
+        """For each of ``which`` (n,), a position in both, a training row near ``target``: its place in ``values``.
+
+        The target is moved by a normal draw with this spread.
+        """
+        n = which.size
+        aim = target[which] + spread[which] * rng.standard_normal(n)
         # as many donors below as above, counted from the middle of those that share the mean
-        at = self.means.searchsorted(target)
-        shared = self.means.take(at, mode="clip") == target
+        at = self.means.searchsorted(aim)
+        shared = self.means.take(at, mode="clip") == aim
         low = 2 * at
         if shared.any():
             low += np.where(shared, self.size.take(at, mode="clip"), 0)

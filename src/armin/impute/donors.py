@@ -76,7 +76,7 @@ class NearestDonors(
 
     def _blocks(self, blanks: IntArray) -> list[IntArray]:
         """The blanks in blocks that are drawn together; each blank joins the first block that stays well known."""
-        if self._enough(blanks):
+        if self.neighbours_.complete or self._enough(blanks):
             return [blanks]
         blocks: list[IntArray] = []
         for d in blanks:
@@ -130,7 +130,8 @@ class _InParts:
 
 def _reached(squared: FloatArray) -> FloatArray:
     """The chances of donors at these squared distances, the nearer the likelier, added up."""
-    width = max(float(np.median(squared)), 1e-12)
-    chances = np.exp(-(squared - squared.min()) / (2.0 * width))
+    ordered, half = np.sort(squared), squared.size // 2  # the median, without the care that np.median takes
+    width = max(float(ordered[half] if squared.size % 2 else (ordered[half - 1] + ordered[half]) / 2), 1e-12)
+    chances = np.exp(-(squared - ordered[0]) / (2.0 * width))
     reached = np.cumsum(chances / chances.sum())
     return np.asarray(reached / reached[-1])

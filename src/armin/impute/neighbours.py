@@ -58,10 +58,15 @@ class Neighbours:
         """How many rows these are, in words."""
         return f"{self.codes.shape[0]:,} training rows"
 
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is blank in any training row."""
+        return bool(self.present.all())
+
     def squared_distances(self, row: FloatArray) -> FloatArray:
         """The squared distance (n,) of each training row from ``row`` (D,), over what is observed in ``row``."""
         known = np.flatnonzero(~np.isnan(row))
-        if known.size and not self.category[known].any() and self.present[:, known].all():
+        if known.size and not self.category[known].any() and (self.complete or self.present[:, known].all()):
             apart = self.points[known] - (row[known] / self.unit[known])[:, None]
             apart *= apart
             return np.asarray(apart.sum(axis=0))
@@ -80,6 +85,8 @@ class Neighbours:
 
     def knowing(self, features: IntArray) -> IntArray:
         """The training rows in which none of ``features`` is blank."""
+        if self.complete:
+            return np.arange(self.codes.shape[0])
         return np.flatnonzero(self.present[:, features].all(axis=1))
 
 

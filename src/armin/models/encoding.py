@@ -7,6 +7,7 @@ as it is, and the final model, which is read into plain arrays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -17,7 +18,7 @@ import pandas as pd
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import DataError, ModelError, ParameterError
 from armin.models.decide import find_target
-from armin.models.inputs import Prepare, dense
+from armin.models.inputs import Prepare, WholeNumbers, dense
 from armin.models.kinds import BlackBox, LinearModel, Model, ReluNetwork
 from armin.models.read import check_fitted, prepare_inputs, read_model, unwrap
 from armin.models.tracing import UntraceableError, trace
@@ -114,7 +115,8 @@ class Oracle:
         """Which rows, given as codes (n, D), get the desired decision."""
         rows = self.table(codes)
         if self.threshold is None:
-            return np.isin(np.asarray(self.estimator.predict(rows)).ravel(), self.target.labels)
+            said, labels = np.asarray(self.estimator.predict(rows)).ravel(), self.target.labels
+            return np.asarray(said == labels[0]) if len(labels) == 1 else np.isin(said, labels)
         share = np.asarray(self.estimator.predict_proba(rows))[:, list(self.target.accepted)].sum(axis=1)
         return np.asarray(share >= self.threshold)
 
@@ -134,24 +136,33 @@ class _PlainTable:
     order: IntArray
     columns: pd.Index[Any] | None
 
+    @property
+    def in_order(self) -> bool:
+        """Whether the table has the columns of the schema as they stand."""
+        return bool((self.order == np.arange(self.order.size)).all())
+
     def __call__(self, codes: FloatArray) -> Any | None:
         """Codes (n, D) as this table, column by column in memory as pandas has it; None where it cannot hold them."""
+        given = codes if self.in_order else codes[:, self.order]
+        with np.errstate(invalid="ignore"):
+            values = given.astype(self.dtype, order="F")
+        if self.dtype.kind != "f" and not (values == given).all():
+            return self._with_blanks(codes)
+        if self.columns is None:
+            return None if np.isnan(codes).any() else values
+        return pd.DataFrame(values, columns=self.columns, copy=False)
+
+    def _with_blanks(self, codes: FloatArray) -> pd.DataFrame | None:
+        """Whole numbers with blanks: a column that has one turns into floats."""
         blank: BoolArray = np.isnan(codes)
-        blanks = bool(blank.any())
-        if self.dtype.kind != "f":
-            limits = np.iinfo(self.dtype)
-            whole = (codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)
-            if not (whole | blank).all():
-                return None
-            if blanks and self.columns is not None:
-                # a column of whole numbers that has a blank turns into one of floats
-                turned: BoolArray = np.any(blank, axis=0)
-                columns = (codes[:, p] if turned[p] else codes[:, p].astype(self.dtype) for p in self.order)
-                return pd.DataFrame(dict(zip(self.columns, columns, strict=True)), copy=False)
-        if blanks and self.columns is None:
+        limits = np.iinfo(self.dtype)
+        whole = (codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)
+        if self.columns is None or not (whole | blank).all():
             return None
-        values = codes[:, self.order].astype(self.dtype, order="F")
-        return values if self.columns is None else pd.DataFrame(values, columns=self.columns, copy=False)
+        turned: list[bool] = np.any(blank, axis=0).tolist()
+        numbers = np.where(blank, 0.0, codes).astype(self.dtype)
+        names = zip(self.columns.tolist(), self.order.tolist(), strict=True)
+        return pd.DataFrame({name: (codes if turned[p] else numbers)[:, p] for name, p in names}, copy=False)
 
 
 def _plain_table(oracle: Oracle) -> _PlainTable | None:
@@ -273,15 +284,17 @@ class _Encoder:
 
     most = 4096
     """Values to remember for one feature."""
-    few = 64
-    """What the completions of a row have in common is remembered for so many rows."""
 
     def __init__(self, encode: Callable[[FloatArray], FloatArray], owners: IntArray) -> None:
         self.encode, self.owners = encode, owners
-        self.rows: dict[bytes, FloatArray] = {}
         self.columns = {int(p): np.flatnonzero(owners == p) for p in np.unique(owners) if p >= 0}
-        self.known: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self.known: dict[int, tuple[FloatArray, FloatArray, WholeNumbers]] = {}
+        self.alone: dict[tuple[int, float], FloatArray] = {}
         self.constant: FloatArray | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # what is remembered is found out again
+        return type(self), (self.encode, self.owners)
 
     def __call__(self, codes: FloatArray) -> FloatArray:
         """Model inputs (n, P) for codes (n, D)."""
@@ -293,28 +306,23 @@ class _Encoder:
         if n == 0:
             return np.zeros((0, self.owners.size)), {}
         # completions of one row share most of their values
-        fixed = (codes == codes[0]).all(axis=0) if n > 1 else np.ones(codes.shape[1], dtype=bool)
-        key = fixed.tobytes() + codes[0, fixed].tobytes()
-        first = self.rows.get(key)
-        wanted = {p: codes[:, p] for p in self.columns if not fixed[p]}
-        if first is None:
-            wanted |= {p: codes[:1, p] for p in self.columns if fixed[p]}
+        fixed, row = (codes == codes[0]).all(axis=0).tolist(), codes[0].tolist()
+        shared = {p: self._alone(p, row[p]) for p in self.columns if fixed[p] or n == 1}
+        wanted = {p: codes[: 1 if p in shared else n, p] for p in self.columns if shared.get(p) is None}
         own = {p: column.size for p, column in wanted.items()}
         for p in values.keys() & self.columns.keys():
             wanted[p] = np.concatenate([wanted[p], values[p].ravel()]) if p in wanted else values[p].ravel()
         found = self._found(codes[0], wanted)
-        if first is None:
-            assert self.constant is not None  # noqa: S101  set with the first value
-            first = self.constant.copy()
-            for p, (coded, where) in found.items():
-                if fixed[p]:
-                    first[self.columns[p]] = coded[where[0]]
-            if len(self.rows) >= self.few:
-                self.rows = {}
-            self.rows[key] = first
-        inputs, tables = np.repeat(first[None, :], n, axis=0), {}
+        assert self.constant is not None  # noqa: S101  set with the first value
+        first, tables = self.constant.copy(), {}
+        for p, one in shared.items():
+            if one is None:
+                coded, where = found[p]
+                one = self._keep(p, row[p], coded[where[0]])
+            first[self.columns[p]] = one
+        inputs = np.repeat(first[None, :], n, axis=0)
         for p, (coded, where) in found.items():
-            if not fixed[p]:
+            if p not in shared:
                 inputs[:, self.columns[p]] = coded[where[:n]]
             if p in values:
                 tables[p] = coded[where[own.get(p, 0) :]].reshape(*values[p].shape, -1)
@@ -322,11 +330,37 @@ class _Encoder:
             tables[p] = np.zeros((*values[p].shape, 0))
         return inputs, tables
 
+    def _alone(self, p: int, value: float) -> FloatArray | None:
+        """The inputs (E,) of one value of a feature; None if it is new."""
+        one = self.alone.get((p, value))
+        if one is None and p in self.known:
+            _, coded, whole = self.known[p]
+            place = whole.place(value)
+            one = None if place < 0 else self._keep(p, value, coded[place])
+        return one
+
+    def _keep(self, p: int, value: float, inputs: FloatArray) -> FloatArray:
+        if len(self.alone) >= self.most:
+            self.alone = {}
+        if not math.isnan(value):  # which is no key
+            self.alone[p, value] = inputs
+        return inputs
+
+    def _known(self, p: int) -> tuple[FloatArray, FloatArray, WholeNumbers]:
+        """The known values of a feature in order, their inputs, and where whole ones stand."""
+        if p not in self.known:
+            return np.zeros(0), np.zeros((0, self.columns[p].size)), WholeNumbers.of(np.zeros(0))
+        return self.known[p]
+
     def _found(self, row: FloatArray, wanted: Mapping[int, FloatArray]) -> dict[int, tuple[FloatArray, IntArray]]:
         """For each feature, the inputs of known values, and where among them the wanted ones (n,) are."""
         found, lacking = {}, {}
         for p, values in wanted.items():
-            known, coded = self.known.get(p, (np.zeros(0), np.zeros((0, self.columns[p].size))))
+            known, coded, whole = self._known(p)
+            quick = whole.find(values)
+            if quick is not None:
+                found[p] = (coded, quick)
+                continue
             where = known.searchsorted(values)
             there = _same(known, where, values)
             found[p] = (coded, where)
@@ -348,14 +382,14 @@ class _Encoder:
         inputs = self.encode(rows)
         self.constant, start = inputs[0], 1
         for p, new in lacking.items():
-            known, coded = self.known.get(p, (np.zeros(0), np.zeros((0, self.columns[p].size))))
+            known, coded, _ = self._known(p)
             values = np.concatenate([known, new])
             order = np.argsort(values, kind="stable")
             more = inputs[start : start + new.size][:, self.columns[p]]
             tables[p] = (values[order], np.concatenate([coded, more])[order])
             start += new.size
             if values.size <= self.most:
-                self.known[p] = tables[p]
+                self.known[p] = (*tables[p], WholeNumbers.of(tables[p][0]))
         return tables
 
 

@@ -10,15 +10,16 @@ array([[ 3.,  1.],
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from armin.arrays import FloatArray
+from armin.arrays import FloatArray, IntArray
 from armin.errors import ModelError
 
-__all__ = ["Prepare", "category_codes", "dense", "dense_but"]
+__all__ = ["Prepare", "WholeNumbers", "category_codes", "dense", "dense_but"]
 
 Prepare = Callable[[Any], FloatArray]
 """Maps the rows that reach a classifier to its model's inputs, column by column."""
@@ -63,3 +64,55 @@ def category_codes(column: pd.Series[Any], known: Sequence[Any] | None = None) -
         column = column.cat.set_categories(list(known))
     codes = column.cat.codes.to_numpy(dtype=np.float64)
     return np.where(codes < 0, np.nan, codes)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeNumbers:
+    """Where whole numbers stand among known ones, without searching.
+
+    Attributes
+    ----------
+    low : the least of them
+    places : for each whole number from there on its place, or -1; empty where they are too far apart
+
+    Examples
+    --------
+    >>> known = WholeNumbers.of(np.array([2.0, 2.5, 4.0]))
+    >>> known.find(np.array([4.0, 2.0])), known.find(np.array([2.5])), known.find(np.array([3.0]))
+    (array([2, 0]), None, None)
+    """
+
+    low: int
+    places: IntArray
+
+    most = 100_000
+    """Numbers between the least and the greatest."""
+
+    @classmethod
+    def of(cls, known: FloatArray) -> WholeNumbers:
+        """The whole ones among known values (K,)."""
+        at = np.flatnonzero(known == np.rint(known))
+        if not at.size or not float(np.ptp(known[at])) < cls.most or not np.abs(known[at]).max() < 2.0**52:
+            return cls(0, np.zeros(0, dtype=np.intp))
+        low = int(known[at].min())
+        places = np.full(int(known[at].max()) - low + 1, -1, dtype=np.intp)
+        places[known[at].astype(np.intp) - low] = at
+        return cls(low, places)
+
+    def place(self, value: float) -> int:
+        """The place of one value; -1 unless it is whole and known."""
+        if not value.is_integer() or not 0 <= value - self.low < self.places.size:
+            return -1
+        return int(self.places[int(value) - self.low])
+
+    def find(self, values: FloatArray) -> IntArray | None:
+        """The places of values (n,); None unless all of them are whole and known."""
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(np.intp)
+        if not self.places.size or not values.size or (whole != values).any():
+            return None
+        whole -= self.low
+        if whole.min() < 0 or whole.max() >= self.places.size:
+            return None
+        found = self.places[whole]
+        return None if found.min() < 0 else found

@@ -1,30 +1,17 @@
-"""Rows down the trees of an ensemble, compiled; kept on disk where there is a place to."""
+"""Rows down the trees of an ensemble, compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar, cast
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.compiling import compiled
 
 __all__ = ["walk"]
 
-F = TypeVar("F", bound=Callable[..., object])
 
-
-def _compiled(function: F) -> F:
-    try:
-        return cast(F, njit(cache=True, nogil=True, error_model="numpy")(function))
-    except RuntimeError:
-        # no folder to keep compiled code in: compile anew in every process
-        return cast(F, njit(nogil=True, error_model="numpy")(function))
-
-
-@_compiled
+@compiled
 def walk(
     inputs: FloatArray,
     roots: IntArray,
@@ -44,11 +31,21 @@ def walk(
 
     ``single`` rounds inputs to single precision first; ``category_set`` is empty where no node splits categories.
     """
-    for i in range(inputs.shape[0]):
-        for root in roots:
-            node = root
+    n, width = inputs.shape
+    # completions of one person share most values: as far as these decide, all rows go down a tree together
+    varies = np.zeros(width, dtype=np.bool_)
+    for i in range(1, n):
+        for p in range(width):
+            if inputs[i, p] != inputs[0, p]:  # what is not a number counts as varying
+                varies[p] = True
+    starts = roots.copy()
+    for i in range(-1 if n > 1 else 0, n):
+        for t in range(roots.size):
+            node = starts[t]
             while feature[node] >= 0:
-                x = inputs[i, feature[node]]
+                if i < 0 and varies[feature[node]]:
+                    break
+                x = inputs[max(i, 0), feature[node]]
                 if single:
                     x = np.float64(np.float32(x))
                 if np.isnan(x):
@@ -62,5 +59,8 @@ def walk(
                 else:
                     goes = x <= threshold[node]
                 node = left[node] if goes else right[node]
-            for c in range(total.shape[1]):
-                total[i, c] += value[node, c]
+            if i < 0:
+                starts[t] = node
+            else:
+                for c in range(total.shape[1]):
+                    total[i, c] += value[node, c]

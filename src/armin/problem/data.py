@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -209,7 +210,7 @@ class Problem:
         """The number of features that may change, as a number."""
         return len(self.options) if self.max_changes is None else min(self.max_changes, len(self.options))
 
-    @property
+    @cached_property
     def n_choices(self) -> int:
         """The number of choices with at most ``max_changes`` changes, before rules."""
         # elementary symmetric sums of (J_d - 1), built one feature at a time

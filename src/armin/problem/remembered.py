@@ -78,10 +78,12 @@ class Remembered:
 
 
 def price(
-    schema: Schema, read: ReadClassifier, cost: Cost, move: Move, inputs: FloatArray, share: FloatArray
+    schema: Schema, read: ReadClassifier, move: Move, prices: FloatArray, inputs: FloatArray, share: FloatArray
 ) -> Priced:
-    """One feature's options with their mean costs; ``inputs`` (1 or N, J, E), ``share`` the weights of completions."""
-    prices = np.asarray(cost.table(move.position, move.values[:, 0], move.values), dtype=np.float64)
+    """One feature's options with their mean costs.
+
+    ``prices`` (1 or N, J), ``inputs`` (1 or N, J, E), ``share`` the weights of completions.
+    """
     mean: FloatArray = prices[0] if prices.shape[0] == 1 else share @ prices
     mean[0] = 0.0
     options = Options(schema.features[move.position].name, columns_of(read, move.position), inputs, mean)

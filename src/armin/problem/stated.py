@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armin.actions import ActionGrid
-from armin.arrays import BoolArray, FloatArray
+from armin.actions import ActionGrid, Move
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
 from armin.problem.data import Choice, Problem
-from armin.problem.remembered import Remembered, price
+from armin.problem.remembered import Priced, Remembered, price
 from armin.problem.rules import apply_rules
 
 __all__ = ["Stated", "state_problem"]
@@ -81,7 +81,8 @@ class Stated:
             return np.zeros(n)
         stacked = np.stack(parts)
         totals = stacked.max(axis=0) if self.problem.aggregate == "max" else stacked.sum(axis=0)
-        return np.array([self.cost.finish(float(t)) for t in totals])
+        different, which = np.unique(totals, return_inverse=True)
+        return np.array([self.cost.finish(total) for total in different.tolist()])[which]
 
 
 def state_problem(
@@ -119,24 +120,7 @@ def state_problem(
     if not asks_completions:
         judged = row[None, :].copy()
     known = remembered if remembered is not None else Remembered(grid.schema, read, cost)
-    priced = known.found(grid.moves)
-    values = {
-        move.position: _judged(grid, i, judged.shape[0], asks_row, asks_completions)
-        for i, move in enumerate(grid.moves)
-        if move.position not in priced
-    }
-    inputs, outcomes = read.encode.together(judged, values)
-    share = weights / weights.sum()
-    for move in grid.moves:
-        if move.position not in priced:
-            one = price(grid.schema, read, cost, move, outcomes[move.position], share)
-            # option 0 is what the candidates are, to the last bit
-            table, own = one.options.outcomes, inputs[:, one.options.columns]
-            table[:, 0, :] = own if table.shape[0] > 1 else own[:1]
-            priced[move.position] = one
-            if move.mode == "observed":
-                known.keep(one)
-    parts = [priced[move.position] for move in grid.moves]
+    inputs, parts = _priced(judged, weights, grid, read, cost, known, asks_row, asks_completions)
     if asks_row:
         total = float(weights.sum())
         weights_all = np.append(weights, total) if asks_completions else np.ones(1)
@@ -158,12 +142,76 @@ def state_problem(
     return Stated(row, candidates, weights, grid, prices, problem, cost, asks_row, asks_completions)
 
 
-def _judged(grid: ActionGrid, i: int, n: int, asks_row: bool, asks_completions: bool) -> FloatArray:
-    """The codes (1 or n, J) that the options of move ``i`` give to the problem's candidates."""
+def _priced(
+    judged: FloatArray,
+    weights: FloatArray,
+    grid: ActionGrid,
+    read: ReadClassifier,
+    cost: Cost,
+    known: Remembered,
+    asks_row: bool,
+    asks_completions: bool,
+) -> tuple[FloatArray, list[Priced]]:
+    """The model inputs of those who are ``judged``, and for each move its options; what is known is not worked out."""
+    priced = known.found(grid.moves)
+    new = {move.position: _Distinct.of(move) for move in grid.moves if move.position not in priced}
+    values = {
+        move.position: _judged(grid, i, new[move.position], asks_row, asks_completions)
+        for i, move in enumerate(grid.moves)
+        if move.position in new
+    }
+    inputs, outcomes = read.encode.together(judged, values)
+    share = weights / weights.sum()
+    for move in grid.moves:
+        if move.position in new:
+            distinct, table = new[move.position], outcomes[move.position]
+            if asks_completions:
+                table = distinct.spread(table)
+            each = np.asarray(cost.table(move.position, distinct.rows[:, 0], distinct.rows), dtype=np.float64)
+            one = price(grid.schema, read, move, distinct.spread(each), table, share)
+            # option 0 is what the candidates are, to the last bit
+            own = inputs[:, one.options.columns]
+            table[:, 0, :] = own if table.shape[0] > 1 else own[:1]
+            priced[move.position] = one
+            if move.mode == "observed":
+                known.keep(one)
+    return inputs, [priced[move.position] for move in grid.moves]
+
+
+@dataclass(frozen=True, eq=False)
+class _Distinct:
+    """The different rows among the values of a move: people with the same value have the same options.
+
+    Attributes
+    ----------
+    rows : the different ones
+    which : for each person the row; None where there is one for all
+    """
+
+    rows: FloatArray
+    which: IntArray | None
+
+    @classmethod
+    def of(cls, move: Move) -> _Distinct:
+        if move.values.shape[0] == 1:
+            return cls(move.values, None)
+        _, first, which = np.unique(move.values[:, 0], return_index=True, return_inverse=True)
+        return cls(move.values[first], which)
+
+    def spread(self, found: FloatArray) -> FloatArray:
+        """For each person what was found for the row; what was found beyond these rows comes last."""
+        if self.which is None:
+            return found
+        many: FloatArray = found[self.which]
+        return many if found.shape[0] == self.rows.shape[0] else np.concatenate([many, found[self.rows.shape[0] :]])
+
+
+def _judged(grid: ActionGrid, i: int, distinct: _Distinct, asks_row: bool, asks_completions: bool) -> FloatArray:
+    """The codes that the options of move ``i`` give to the problem's candidates, equal ones once."""
     move = grid.moves[i]
     if not asks_row or move.mode == "observed":
-        return move.values
+        return distinct.rows
     submitted = grid.submitted(i)[None, :]
     if not asks_completions:
         return submitted
-    return np.concatenate([np.broadcast_to(move.values, (n - 1, move.size)), submitted])
+    return np.concatenate([distinct.rows, submitted])

@@ -115,6 +115,10 @@ class Feature:
         DataError
             If the value is not legal; the message names the feature, the rule and the value.
         """
+        if self.is_number and (type(value) is int or type(value) is float) and self.low_code <= value <= self.high_code:
+            number = float(value)  # as is usual; anything else is looked at more closely
+            if self.kind != "integer" or number.is_integer():
+                return number
         if is_blank(value):
             return math.nan
         if self.is_number:

@@ -1,0 +1,217 @@
+"""What is looked at once for many rows, values or points of a path gives what each would give alone."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numba  # noqa: F401  so that compiled draws are made
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from armin import ARMIN
+from armin.errors import ModelError
+from armin.explainer import judge
+from armin.explainer.advise import pose
+from armin.impute.chained import Levels, _Pair
+from armin.impute.conditional import Matching
+from armin.impute.near import Cells, cells_of
+from armin.impute.neighbours import Neighbours
+from armin.models.inputs import WholeNumbers
+from armin.models.kinds import Among
+from armin.schema import Feature, Schema
+from test_mile import Stricter, crowd, said
+
+from problems import random_trees
+from worlds import MODELS
+
+
+@contextmanager
+def without_numba() -> Iterator[None]:
+    """Nothing is compiled in this process, as far as samplers can tell."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, "numba")
+        yield
+
+
+def donors(rng: np.random.Generator, n: int, k: int, targets: int) -> tuple[Any, Any, Levels]:
+    """Donors of whom many share a mean, and targets of which many are such a mean."""
+    means = np.sort(np.round(rng.normal(size=n) * rng.choice([0.5, 3.0, 300.0]), int(rng.integers(0, 3))))
+    first = np.searchsorted(means, means, "left")
+    size = np.searchsorted(means, means, "right") - first
+    matching = Matching(None, means, rng.normal(size=n), first, size, 0.0, min(k, n))  # type: ignore[arg-type]
+    aim = np.where(rng.random(targets) < 0.5, rng.choice(means, targets), rng.normal(size=targets) * 400)
+    spread = np.where(rng.random(targets) < 0.5, 0.0, rng.random(targets))
+    return matching, (aim, spread), Levels(np.arange(float(targets)), rng.integers(0, targets, n))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(1, 30), st.integers(1, 40), st.integers(1, 3))
+def test_law_compiled_sweeps_make_the_same_draws(seed: int, n: int, k: int, many: int, sweeps: int) -> None:
+    rng = np.random.default_rng(seed)
+    targets = int(rng.integers(1, 9))
+    (one, aim, level), (other, again, place) = donors(rng, n, k, targets), donors(rng, n + 3, k, targets)
+
+    def start(count: int, stream: np.random.Generator) -> Any:
+        return stream.integers(0, targets, (count, 2)).astype(float)
+
+    pair = _Pair(sweeps, start, (one, other), (level, place), (aim, again))
+    quick, stream = pair(many, np.random.default_rng(seed)), np.random.default_rng(seed)
+    with without_numba():
+        plain = pair(many, stream)
+    np.testing.assert_array_equal(quick, plain)
+
+
+def test_cells_are_kept_for_as_long_as_their_numbers() -> None:
+    numbers = np.array([0.0, 1.0, 1.0, 5.0])
+    assert cells_of(numbers) is cells_of(numbers)
+    assert cells_of(numbers.copy()) is not cells_of(numbers)
+    assert Cells.of(np.array([2.0, 2.0])).inverse == 0.0
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.one_of(st.integers(-50, 50).map(float), st.floats(-9, 9)), max_size=12, unique=True),
+    st.lists(st.one_of(st.integers(-60, 60).map(float), st.floats(-9, 9), st.just(np.nan), st.just(1e300)), max_size=6),
+)
+def test_law_whole_numbers_are_found_where_a_search_finds_them(known: list[float], wanted: list[float]) -> None:
+    values = np.sort(np.array(known))
+    whole = WholeNumbers.of(values)
+    places = [int(np.searchsorted(values, one)) if one in known and one.is_integer() else -1 for one in wanted]
+    assert [whole.place(one) for one in wanted] == places
+    found = whole.find(np.array(wanted))
+    assert (found is None) == (not wanted or min(places) < 0)
+    assert found is None or found.tolist() == places
+
+
+def test_whole_numbers_that_are_far_apart_are_left_to_a_search() -> None:
+    for far in ([0.0, 1e7], [2.0**53, 2.0**53 + 2], [np.nan]):
+        assert WholeNumbers.of(np.array(far)).find(np.array(far[:1])) is None
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10_000), st.sets(st.integers(0, 2)), st.booleans())
+def test_law_rows_that_share_values_go_down_trees_as_each_alone(seed: int, shared: set[int], strict: bool) -> None:
+    rng = np.random.default_rng(seed)
+    model = replace(random_trees(rng, 3, Among((1,), 2), n_trees=5, categories=(1,), grid=None), strict=strict)
+    cuts = np.append(model.threshold[model.feature >= 0], [np.nan, 0.0, 1.0, 2.0, 4.0])
+    inputs = rng.choice(cuts, (12, model.n_inputs))
+    for column in shared:
+        inputs[:, column] = inputs[0, column]
+    base = model.base.astype(model.precision)
+    together, alone = np.repeat(base[None, :], 12, axis=0), np.repeat(base[None, :], 12, axis=0)
+    values = model.value.astype(model.precision)
+    model._walk(inputs, values, together)
+    for i in range(12):
+        model._walk(inputs[i : i + 1], values, alone[i : i + 1])
+    np.testing.assert_array_equal(together, alone)
+    reached = np.array(base)
+    for leaf in model.leaves(inputs[:1])[0]:
+        reached = reached + values[leaf]
+    np.testing.assert_array_equal(together[0], reached)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("reapply", ["told", "blank", "either"])
+def test_inputs_and_prices_of_a_problem_are_those_of_each_candidate(kind: str, reapply: Any) -> None:
+    world, frame = crowd(kind, 7, n=6)
+    explainer = ARMIN(
+        world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=0, max_options=7, reapply=reapply
+    ).fit(world.X)
+    rng, fitted = np.random.default_rng(0), explainer.current
+    for row in frame.to_dict("records"):
+        try:
+            stated = pose(fitted, world.schema.encode(row)[0], (), 0.75).stated
+        except ModelError:
+            if reapply == "told":
+                raise
+            continue  # a model that takes no blanks
+        for move, prices in zip(stated.grid.moves, stated.prices, strict=True):
+            plain = np.array(fitted.cost.table(move.position, move.values[:, 0], move.values))
+            plain[:, 0] = 0.0
+            np.testing.assert_array_equal(prices, plain)
+        for _ in range(4):
+            choice = tuple(int(rng.integers(0, move.size)) for move in stated.grid.moves)
+            np.testing.assert_array_equal(stated.problem.inputs(choice), fitted.read.encode(stated.after(choice)))
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_inputs_of_fresh_completions_are_those_of_each(kind: str) -> None:
+    world, frame = crowd(kind, 7, n=9)
+    explainer = ARMIN(
+        world.classifier, world.schema, desired="yes", n_samples=9, n_fresh=40, max_options=7, decision="complete"
+    ).fit(world.X)
+    rng, fitted, seen = np.random.default_rng(0), explainer.current, 0
+    for row in frame.to_dict("records"):
+        posed = pose(fitted, world.schema.encode(row)[0], (), 0.75)
+        if posed.fresh is None or posed.fresh.inputs is None:
+            continue
+        np.testing.assert_array_equal(posed.fresh.inputs, fitted.read.encode(posed.fresh.values))
+        for _ in range(6):
+            moves = posed.stated.grid.moves
+            choice = tuple(int(rng.integers(0, move.size)) if rng.random() < 0.4 else 0 for move in moves)
+            moved = judge._moved(posed.stated, choice, posed.fresh)
+            if moved is not None:
+                after = posed.stated.grid.apply_to_others(choice, posed.fresh.values)
+                np.testing.assert_array_equal(moved, fitted.read.encode(after))
+                seen += 1
+    assert seen
+
+
+def all_points(*asked: Any) -> Any:
+    """Every point of the path is judged, whatever fresh completions say to the first ones."""
+    fitted, world, stated, _, path, fresh, _ = asked
+    return judge._repaired(fitted, world, stated, path, fresh)
+
+
+@pytest.mark.parametrize(
+    ("kind", "strict"), [*((kind, False) for kind in MODELS), ("linear", True), ("boosting", True)]
+)
+def test_law_points_that_are_not_judged_would_not_be_chosen(
+    kind: str, strict: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, frame = crowd(kind, 5, n=12)
+    explainer = ARMIN(
+        world.classifier, world.schema, desired="yes", n_samples=9, n_fresh=300, confidence=0.6, max_options=12
+    ).fit(world.X)
+    if strict:  # a model that refuses some of what its reading accepts
+        model = Stricter(explainer.fitted_.decision, world.schema.position("amount"), 5)
+        explainer.fitted_ = replace(explainer.fitted_, decision=model, oracle=model)
+    rows = frame.to_dict("records")
+    asked: list[int] = []
+    judge_choices = judge.judge_choices
+    monkeypatch.setattr(judge, "judge_choices", lambda *a, **k: asked.append(len(a[3])) or judge_choices(*a, **k))
+    quick = [said(explainer.explain(row)) for row in rows]
+    few = sum(asked)
+    asked.clear()
+    monkeypatch.setattr(judge, "_until_sure", all_points)
+    assert quick == [said(explainer.explain(row)) for row in rows]
+    assert few < sum(asked) if kind == "linear" and not strict else few <= sum(asked)
+
+
+def test_rows_without_blanks_are_known_to_be_complete() -> None:
+    schema = Schema(tuple(Feature(name, "integer", lower=0, upper=9) for name in "ab"))
+    X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    whole, holed = Neighbours.of(X, schema), Neighbours.of(np.vstack([X, [np.nan, 1.0]]), schema)
+    assert (whole.complete, holed.complete) == (True, False)
+    assert whole.knowing(np.array([0])).tolist() == holed.knowing(np.array([0])).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["linear", "forest"])
+def test_a_stored_encoder_forgets_and_finds_out_again(kind: str) -> None:
+    world, _ = crowd(kind, 3)
+    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=5, n_fresh=0).fit(world.X)
+    encode = explainer.fitted_.read.encode
+    codes = world.schema.encode(world.X)[:20]
+    inputs = encode(codes)
+    again = pickle.loads(pickle.dumps(encode))
+    assert encode.known  # type: ignore[attr-defined]
+    assert not again.known
+    np.testing.assert_array_equal(again(codes), inputs)
+    np.testing.assert_array_equal(np.vstack([again(codes[i : i + 1]) for i in range(20)]), inputs)
