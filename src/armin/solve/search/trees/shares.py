@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.arrays import FloatArray
-from armin.solve.search.compiled import called, inlined
+from armin.solve.search.compiled import called
 from armin.solve.search.trees.data import (
     CHANGED,
     CHANGES,
@@ -88,7 +88,7 @@ def hopes(tables: Trees, state: State, node: Node, room: float) -> bool:  # prag
     return bool(is_open)
 
 
-@inlined
+@called
 def _pack(purse: FloatArray, gain: FloatArray, left: int, change: int) -> None:  # pragma: no cover - compiled
     """Let a feature join the knapsack: ``purse[k, e]``, the most that k changes and a spending of e can gain."""
     for k in range(left, change - 1, -1):
@@ -99,7 +99,7 @@ def _pack(purse: FloatArray, gain: FloatArray, left: int, change: int) -> None: 
             purse[k, e] = most
 
 
-@inlined
+@called
 def _passes(tables: Trees, state: State, d: int, left: int) -> bool:  # pragma: no cover - compiled
     """Whether a union can pass if open feature d changes and what is in the knapsack follows (d = -1: nothing does)."""
     way, good, last = -1, False, max(left - 1, 0)
@@ -117,7 +117,7 @@ def _passes(tables: Trees, state: State, d: int, left: int) -> bool:  # pragma: 
     return good
 
 
-@inlined
+@called
 def _shares(tables: Trees, state: State, u: int, left: int, room: float) -> None:  # pragma: no cover - compiled
     """Fill ``state.gain[1]`` with phi for every row, feature and spending, and ``state.base[1]`` with b, for union u.
 
@@ -143,7 +143,7 @@ def _shares(tables: Trees, state: State, u: int, left: int, room: float) -> None
                     state.gain[to, r, d, e] += most
 
 
-@inlined
+@called
 def _share(tables: Trees, state: State, v: int, u: int, left: int, room: float) -> float:  # pragma: no cover - compiled
     """Fill ``state.share`` with the best shares of one tree by spending, for a union or (-1) everybody; returns b_t."""
     shape, values, owes, listed = tables.shape, tables.values, tables.owes, state.listed
@@ -189,7 +189,7 @@ def _share(tables: Trees, state: State, v: int, u: int, left: int, room: float) 
     return home
 
 
-@inlined
+@called
 def _asked(
     cost: float, reference: float, is_max: bool, left: int, room: float
 ) -> tuple[float, float]:  # pragma: no cover - compiled
