@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.arrays import FloatArray
-from armin.solve.search.compiled import called, entry_bare
+from armin.solve.search.compiled import called, entry_bare, inlined
 from armin.solve.search.goals import Stairs
 from armin.solve.search.trees.data import (
     COST,
@@ -110,7 +110,7 @@ def needed(stairs: Stairs, cost: float) -> float:  # pragma: no cover - compiled
     return np.inf
 
 
-@called
+@inlined
 def _passes(tables: Trees, state: State, g: int) -> bool:  # pragma: no cover - compiled
     """Whether the best leaves left to group g (or union of groups) reach the cut in all rows of some way.
 

@@ -16,7 +16,6 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Problem
 from armin.solve.search.compiled import called, entry_bare
-from armin.solve.search.handed import hand
 from armin.solve.search.trees.cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
 from armin.solve.search.words import Bits, Ints, lowest_bit, sort_by
 
@@ -183,10 +182,9 @@ def find_leaves(reduced: Reduced, slots: Slots, cap: float) -> Leaves:
         lowest=np.zeros(size, dtype=np.int64),
         touched=np.zeros(size, dtype=np.int64),
     )
-    given, way = hand(walk), hand(path)
-    leaves, entries = _reach(given, way, hand(_new_leaves(walk, 0, 0)), False)
+    leaves, entries = _reach(walk, path, _new_leaves(walk, 0, 0), False)
     out = _new_leaves(walk, leaves, entries)
-    _reach(given, way, hand(out), True)
+    _reach(walk, path, out, True)
     return out
 
 
@@ -311,7 +309,7 @@ def assign_bits(
         valid=np.zeros(words, dtype=np.uint64),
         rank=np.zeros(leaves.node.size, dtype=np.int64),
     )
-    _assign(scores, scale, hand(leaves), virtual, part, first, hand(out))
+    _assign(scores, scale, leaves, virtual, part, first, out)
     return out
 
 
