@@ -79,7 +79,7 @@ class _PartCode(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
         return _NoEnvironment(self._codegen)
 
     def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
+        module.data_layout = str(self._codegen.target_data)
 
     def finalize(self) -> None:
         self._raise_if_finalized()

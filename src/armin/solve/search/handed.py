@@ -108,16 +108,16 @@ class Handed(Generic[B]):
 
     __slots__ = ("_numba_type_", "address", "bundle", "table")
 
-    def __init__(self, bundle: B) -> None:
-        words: list[int] = []
-        self.bundle, self._numba_type_ = bundle, _written(bundle, words)
+    def __init__(self, bundle: B, kind: _BundleType, words: list[int]) -> None:
+        self.bundle, self._numba_type_ = bundle, kind
         self.table = np.array(words, dtype=np.int64)
         self.address = self.table.__array_interface__["data"][0]
 
 
 def hand(bundle: B) -> B:
     """A bundle for compiled functions, which take it as if it were the bundle itself."""
-    return cast(B, Handed(bundle))
+    words: list[int] = []
+    return cast(B, Handed(bundle, _written(bundle, words), words))
 
 
 def space(kind: type[B], shapes: dict[str, tuple[type[np.generic], tuple[int, ...]]]) -> tuple[B, B]:
@@ -131,7 +131,7 @@ def space(kind: type[B], shapes: dict[str, tuple[type[np.generic], tuple[int, ..
     >>> work.number.shape, float(work.number.sum())
     ((2, 2), 0.0)
     """
-    ends, end, found = [], 0, Handed.__new__(Handed)
+    ends, end = [], 0
     for dtype, shape in shapes.values():
         ends.append(end)
         end += 8 * ((_SIZES[dtype] * prod(shape) + 7) // 8)
@@ -145,10 +145,7 @@ def space(kind: type[B], shapes: dict[str, tuple[type[np.generic], tuple[int, ..
         kinds.append(_CODES[dtype])
         kinds.append(len(shape))
     bundle = kind(*arrays)
-    found.bundle, found._numba_type_ = bundle, _typed(bundle, kinds)
-    found.table = np.array(words, dtype=np.int64)
-    found.address = found.table.__array_interface__["data"][0]
-    return bundle, cast(B, found)
+    return bundle, cast(B, Handed(bundle, _typed(bundle, kinds), words))
 
 
 _known: dict[object, _BundleType] = {}
