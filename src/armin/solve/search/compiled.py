@@ -84,7 +84,6 @@ class _PartCode(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
     def finalize(self) -> None:
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
