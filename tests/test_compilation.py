@@ -9,15 +9,21 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numba.core import caching
 
-from armin.solve.search import compiled
+from armin.solve import solve_best, solve_path
+from armin.solve.search import compiled, warm
+from armin.solve.search.compiled import entry_bare
+from armin.solve.search.handed import hand, space
+
+from problems import random_problem
 
 SCRIPT = """
 import numpy as np
@@ -228,3 +234,104 @@ def test_an_index_that_can_neither_be_read_nor_removed(kernel, caplog):
     assert kernel.compiled_anew()
     assert "cannot be used" in caplog.text
     assert len(caplog.records) == 1  # nothing is tried with it again
+
+
+def kernels(*packages: str) -> dict[str, Any]:
+    """The compiled functions that Python calls, of the modules of some packages that are loaded."""
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(tuple(f"armin.solve.search.{package}." for package in packages)):
+            for label, thing in vars(module).items():
+                if (
+                    hasattr(thing, "signatures")
+                    and thing.__module__ == name
+                    and not thing.targetoptions.get("no_cpython_wrapper")
+                ):
+                    found[f"{name}.{label}"] = thing
+    return found
+
+
+def test_the_warm_up_leaves_nothing_to_compile_and_there_is_one_version_of_each_kernel():
+    for kind in ("linear models", "trees"):
+        warm.ENGINES[kind]()
+    before = {name: list(kernel.signatures) for name, kernel in kernels("linear", "trees").items()}
+    assert len(before) >= 14
+    assert {name for name, known in before.items() if len(known) != 1} == set()
+    for seed in range(6):
+        for kind in ("linear", "trees"):
+            options = {"weighted": seed % 2 == 1, "n_rules": seed % 3, "mode": "reach" if seed > 2 else "shift"}
+            problem = random_problem(
+                np.random.default_rng(seed), kind, aggregate="max" if seed == 4 else "sum", **options
+            )
+            solve_path(problem, "search")
+            solve_best(problem, 2, "search", differ="cores" if seed == 5 else "sets")
+    assert {name: list(kernel.signatures) for name, kernel in kernels("linear", "trees").items()} == before
+
+
+def test_the_command_says_what_it_compiled(monkeypatch):
+    from typer.testing import CliRunner
+
+    from armin.cli import app
+
+    monkeypatch.setattr(warm, "ENGINES", {"linear models": warm.ENGINES["linear models"]})
+    result = CliRunner().invoke(app, ["warm-up"])
+    assert result.exit_code == 0
+    assert result.output.startswith("linear models: ")
+    assert result.output.endswith(" s\n")
+
+
+class Inside(NamedTuple):
+    times: float
+    shift: int
+    negative: bool
+
+
+class Outside(NamedTuple):
+    table: np.ndarray
+    inside: Inside
+    words: np.ndarray
+    small: np.ndarray
+
+
+class Written(NamedTuple):
+    counter: np.ndarray
+    number: np.ndarray
+
+
+@entry_bare
+def fold(given, written):  # the arrays, numbers and the bundle inside, each used once
+    inside = given.inside
+    for i in range(given.table.shape[0]):
+        for k in range(given.table.shape[1]):
+            x = given.table[i, k] * inside.times + inside.shift + given.small[k]
+            written.number[i, k] = -x if inside.negative else x
+    for i in range(given.words.size):
+        written.counter[0] += given.words[i] != 0
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.tuples(st.integers(0, 4), st.integers(0, 5)),
+    st.floats(-9, 9),
+    st.integers(-(2**40), 2**40),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_compiled_code_finds_in_a_bundle_what_python_put_there(shape, times, shift, negative, seed):
+    rows, columns = shape
+    rng = np.random.default_rng(seed)
+    table, small = rng.normal(size=(rows, columns)), rng.integers(-9, 9, columns).astype(np.int32)
+    words = rng.integers(0, 3, rows).astype(np.uint64)
+    given_ = Outside(table, Inside(times, shift, negative), words, small)
+    work, written = space(Written, {"counter": (np.int64, (3,)), "number": (np.float64, (rows, columns))})
+    fold(hand(given_), written)
+    expected = table * times + shift + small
+    assert np.array_equal(work.number, -expected if negative else expected)
+    assert work.counter.tolist() == [np.count_nonzero(words), 0, 0]
+    assert len(fold.signatures) == 1
+
+
+def test_a_bundle_refuses_arrays_that_are_not_contiguous():
+    wrong = Outside(np.zeros((4, 3)).T, Inside(1.0, 0, False), np.zeros(1, np.uint64), np.zeros(3, np.int32))
+    with pytest.raises(ValueError, match=r"'table' of Outside must be contiguous.*np\.ascontiguousarray"):
+        hand(wrong)

@@ -1,4 +1,4 @@
-"""The commands that prepare and serve: schema, pack, inspect, calibrate, serve, demo."""
+"""The commands that prepare and serve: schema, pack, inspect, calibrate, serve, demo, warm-up."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from armin.errors import DataError, MissingDependencyError, ParameterError
 if TYPE_CHECKING:
     from armin.promise import Calibration
 
-__all__ = ["calibrate", "demo", "guess_schema", "inspect", "pack", "serve"]
+__all__ = ["calibrate", "demo", "guess_schema", "inspect", "pack", "serve", "warm_up"]
 
 BundleFile = Annotated[Path, typer.Argument(metavar="BUNDLE.armin", help="A bundle from 'armin pack'.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Do load it, even if that runs the code it holds.")]
@@ -291,3 +291,18 @@ def _from_here(file: Path) -> Path:
     """The file, relative to the working directory where it is inside."""
     whole = file.resolve()
     return whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else file
+
+
+@app.command("warm-up")
+def warm_up() -> None:
+    """Compile the search now, so that nobody waits for it later: for container builds, or after an update.
+
+    What is kept already is not compiled again. It is kept beside the package, or in the folder NUMBA_CACHE_DIR.
+
+    Example: armin warm-up
+    """
+    with told_plainly():
+        from armin.solve.search.warm import warm_up as warmed
+
+        for engine, seconds in warmed():
+            typer.echo(f"{engine}: {seconds:.1f} s")

@@ -16,6 +16,8 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.serialize import dumps
 
 from armin.solve.stopping import uncounted
@@ -34,41 +36,84 @@ def entry(function: F) -> F:
 def entry_bare(function: F) -> F:
     """As :func:`entry`, for a function that makes no arrays, nor does any that it calls.
 
-    Its arrays all belong to the caller, so they need not be counted: in a loop over a bundle of arrays, counting would
-    take longer than the work.
+    Its arrays all belong to the caller, so they need not be counted. Counting would take longer than the work, and the
+    code that counts longer to compile.
     """
     return _cached(function, _nrt=False)
 
 
 def inner(function: F) -> F:
     """Compile a function that only compiled ones call."""
-    return cast(F, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
-
-
-def inlined(function: F) -> F:
-    """As :func:`entry_bare`, but only compiled functions call it, and it is put into their code.
-
-    A bundle of many arrays takes longer to hand over than most of these functions take to run.
-    """
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True, "_nrt": False}
-    return cast(F, njit(error_model="numpy", **options)(function))
+    return _part(function)
 
 
 def called(function: F) -> F:
-    """As :func:`inlined`, for a function that takes long enough to be handed a bundle: its code is there only once."""
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    return cast(F, njit(error_model="numpy", **options)(function))
+    """As :func:`inner`, for a function that makes no arrays, nor does any that it calls."""
+    return _part(function, _nrt=False)
+
+
+def inlined(function: F) -> F:
+    """As :func:`called`, but put into the code of every function that calls it: for what is done at every node."""
+    return _part(function, _nrt=False, forceinline=True)
 
 
 def inner_fast(function: F) -> F:
     """As :func:`inner`, with sums that may be reordered; for finite numbers only."""
-    fast = {"reassoc", "contract", "nsz", "nnan"}
-    return cast(F, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=fast)(function))
+    return _part(function, fastmath={"reassoc", "contract", "nsz", "nnan"})
 
 
-def _cached(function: F, **options: bool) -> F:
+def _part(function: F, **options: object) -> F:
+    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PartCompiler}
+    return cast(F, njit(error_model="numpy", **options)(function))
+
+
+class _PartCode(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+    """The code of a part, as it was written: neither optimised nor made into machine code.
+
+    Numba would do both for every function, and do it again in every function that calls it. That of the part alone
+    would never run.
+    """
+
+    @property
+    def codegen(self) -> Any:
+        return _NoEnvironment(self._codegen)
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = str(self._codegen.target_data)
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+class _NoEnvironment:
+    """A code generator without objects of the interpreter: a part that only compiled code calls has none."""
+
+    def __init__(self, codegen: Any) -> None:
+        self._codegen = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+    def set_env(self, name: str, environment: object) -> None:
+        """There is no place to note it."""
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]
+    """Numba's own compiler, which leaves parts as :class:`_PartCode`."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
+        if library is None:
+            library = _PartCode(target.codegen(), "part")
+            library.enable_object_caching()
+        super().__init__(typing, target, library, *rest)
+
+
+def _cached(function: F, **options: object) -> F:
     stamped = _stamped(function)
-    compiled: Any = njit(nogil=True, error_model="numpy", **options)(stamped)
+    compiled: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(stamped)
     try:
         compiled._cache = _KeptCode(stamped)  # what njit(cache=True) does, with a cache that never raises
     except RuntimeError:

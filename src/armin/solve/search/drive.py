@@ -72,11 +72,11 @@ class Drive:
 
     def points(self, goal: Frontier) -> list[PathPoint]:
         """The path, with a last point that says why it ends before all candidates are accepted."""
-        points, total = [], goal.total
+        points, total, about = [], goal.total, self._about()
         for i, point in enumerate(goal.points):
             if i + 1 < len(goal.points) and goal.points[i + 1].cost <= point.cost * (1.0 + BETTER):
                 continue  # more weight for the same cost but for rounding
-            points.append(PathPoint(self._found(point.cost, point.choice), point.weight, point.weight / total))
+            points.append(PathPoint(self._found(point.cost, point.choice, about), point.weight, point.weight / total))
         if goal.next is not None:
             points.append(PathPoint(self._none(), goal.next, goal.next / total))
         return points
@@ -92,16 +92,27 @@ class Drive:
             return False
         return self.callback is None or self.callback(self.solution()) is not False
 
-    def _found(self, cost: float, choice: Choice) -> Solution:
+    def _found(self, cost: float, choice: Choice, about: tuple[float, int] | None = None) -> Solution:
         proved = cost * (1.0 - BETTER) <= self.bound
         status, bound = (Status.OPTIMAL, cost) if proved else (Status.FEASIBLE, self.bound)
-        return self._solution(status, choice, cost, bound)
+        return self._solution(status, choice, cost, bound, about)
 
     def _none(self) -> Solution:
         return self._solution(Status.INFEASIBLE if self.closed else Status.UNKNOWN, None, None, self.bound)
 
-    def _solution(self, status: Status, choice: Choice | None, cost: float | None, bound: float) -> Solution:
-        seconds, nodes = clock() - self.start, 0 if self.engine is None else self.engine.nodes
+    def _about(self) -> tuple[float, int]:
+        """Seconds and nodes so far."""
+        return clock() - self.start, 0 if self.engine is None else self.engine.nodes
+
+    def _solution(
+        self,
+        status: Status,
+        choice: Choice | None,
+        cost: float | None,
+        bound: float,
+        about: tuple[float, int] | None = None,
+    ) -> Solution:
+        seconds, nodes = about or self._about()
         return Solution(status, choice, cost, bound, seconds, self.name, nodes)
 
 

@@ -7,6 +7,7 @@ features must cost less than). An engine offers every choice that it finds; the 
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -311,13 +312,15 @@ class Frontier:
         return self._stairs
 
     def _steps(self) -> Stairs:
-        slack, open_ = WEIGHT_TOLERANCE * self.total, self.next is not None
-        weights = np.array([*(p.weight for p in self.points), *([self.total] if open_ else [])])
-        costs = np.array([*(p.cost for p in self.points), *([float("inf")] if open_ else [])])
-        require = np.empty(weights.size)
-        require[0] = self.required
-        np.minimum(weights[:-1] + self.step, self.total, out=require[1:])
-        return Stairs(require - 2.0 * slack, costs * (1.0 - BETTER), weights - 0.5 * slack)
+        slack, total, step = WEIGHT_TOLERANCE * self.total, self.total, self.step
+        weights, costs = [p.weight for p in self.points], [p.cost for p in self.points]
+        if self.next is not None:
+            weights.append(total)
+            costs.append(float("inf"))
+        require = [self.required, *(min(weight + step, total) for weight in weights[:-1])]
+        return Stairs(
+            np.array(require) - 2.0 * slack, np.array(costs) * (1.0 - BETTER), np.array(weights) - 0.5 * slack
+        )
 
     def bans(self) -> Bans:
         return self._bans
@@ -326,10 +329,13 @@ class Frontier:
         slack = 1.5 * WEIGHT_TOLERANCE * self.total
         if weight < self.required - slack:
             return False
-        if any(p.weight >= weight - slack and p.cost <= cost for p in self.points):
+        points = self.points  # weight and cost both rise, so the first of enough weight is the cheapest of them
+        at = bisect_left(points, weight - slack, key=lambda p: p.weight)
+        if at < len(points) and points[at].cost <= cost:
             return False
-        kept = [p for p in self.points if p.weight > weight + slack or p.cost < cost]
-        self.points = sorted([*kept, Point(weight, cost, choice)], key=lambda p: p.weight)
+        kept = [p for p in points if p.weight > weight + slack or p.cost < cost]
+        insort(kept, Point(weight, cost, choice), key=lambda p: p.weight)
+        self.points = kept
         self._stairs = self._steps()
         return True
 

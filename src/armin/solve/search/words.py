@@ -11,10 +11,10 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.solve.search.compiled import inlined, inner
+from armin.solve.search.compiled import called, inner
 from armin.solve.search.goals import Bans
 
-__all__ = ["Bits", "Ints", "add_bit", "copy_into", "lowest_bit", "price_of", "sort_by"]
+__all__ = ["Bits", "Ints", "add_bit", "any_number", "copy_into", "lowest_bit", "price_of", "sort_by"]
 
 Bits = NDArray[np.uint64]
 """Bits, 64 in a word."""
@@ -49,21 +49,27 @@ def sort_by(items: Ints, key: FloatArray) -> None:  # pragma: no cover - compile
         gap //= 2
 
 
-@inlined
+@called
 def copy_into(source: NDArray[Any], target: NDArray[Any]) -> None:  # pragma: no cover - compiled
     """``target[:] = source``; a plain loop compiles many times faster."""
     for i in range(source.size):
         target[i] = source[i]
 
 
-@inlined
+@called
+def any_number(value: int) -> int:  # pragma: no cover - compiled
+    """The same number, not as a constant: for each constant a function is compiled once more."""
+    return value
+
+
+@called
 def add_bit(words: Bits, at: int) -> None:  # pragma: no cover - compiled
     """Set the bit ``at``."""
     words[at // 64] |= np.uint64(1) << np.uint64(at % 64)
 
 
-@inlined
-def price_of(bans: Bans, changed: Bits, settled: bool) -> float:  # pragma: no cover - compiled
+@called
+def price_of(bans: Bans, changed: Bits, settled: bool | np.bool_) -> float:  # pragma: no cover - compiled
     """What a choice must cost less than because of the features that it changes.
 
     If they are ``settled``: min of price_s over the sets s that equal ``changed``, and the cores s inside it. If more

@@ -18,6 +18,7 @@ import numpy as np
 from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import LinearModel
 from armin.problem import Problem
+from armin.solve.search.handed import hand
 from armin.solve.search.linear.data import Context
 from armin.solve.search.linear.options import Gains, efficient, spread
 from armin.solve.search.linear.searcher import count_choices
@@ -71,14 +72,33 @@ def fold(model: LinearModel) -> Folded:
 
 def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Gains | None:
     """The moves of all options; None where some input is not a number."""
-    start = np.cumsum([0, *(o.size for o in problem.options)])
-    low, high = np.zeros((start[-1], rows.offset.size)), np.zeros((start[-1], rows.offset.size))
-    largest = np.abs(problem.candidates).max(axis=0)
-    for d, option in enumerate(problem.options):
-        part = slice(start[d], start[d + 1])
-        coefficients = np.ascontiguousarray(rows.coefficients[:, option.columns])
+    options, n_rows = problem.options, rows.offset.size
+    sizes = [o.size for o in options]
+    start = np.cumsum([0, *sizes])
+    low, high = np.full((n_rows, start[-1]), np.inf), np.full((n_rows, start[-1]), -np.inf)
+    largest = np.zeros(model.n_inputs)
+    plain = [o.outcomes.shape[::2] == (1, 1) for o in options]  # one input, which is the same for all candidates
+    if any(plain):
+        column = np.concatenate([o.columns for o, alone in zip(options, plain, strict=True) if alone])
+        value = np.concatenate([o.outcomes[0, :, 0] for o, alone in zip(options, plain, strict=True) if alone])
+        size_of = np.array([size for size, alone in zip(sizes, plain, strict=True) if alone])
+        first, where = np.cumsum(size_of) - size_of, np.repeat(plain, sizes)
+        weight = np.repeat(rows.coefficients[:, column], size_of, axis=1)
+        low[:, where] = high[:, where] = value * weight - np.repeat(value[first], size_of) * weight
+        largest[column] = np.maximum.reduceat(np.abs(value), first)
+    for d in () if all(plain) else np.flatnonzero(~np.array(plain)).tolist():
+        option, part = options[d], slice(start[d], start[d + 1])
         outcomes = np.ascontiguousarray(option.outcomes, dtype=np.float64)
-        largest[option.columns] = spread(outcomes, coefficients, low[part], high[part])
+        mine = np.full((2, n_rows, option.size), np.inf)
+        np.negative(mine[1], out=mine[1])
+        spread(outcomes, np.ascontiguousarray(rows.coefficients[:, option.columns]), mine[0], mine[1])
+        low[:, part], high[:, part] = mine
+        if option.columns.size:
+            largest[option.columns] = np.maximum(outcomes.max(axis=(0, 1)), -outcomes.min(axis=(0, 1)))
+    rest = np.ones(model.n_inputs, dtype=bool)
+    rest[np.concatenate([np.zeros(0, dtype=np.intp), *(o.columns for o in options)])] = False
+    if rest.any():
+        largest[rest] = np.abs(problem.candidates[:, rest]).max(axis=0)
     size = float((np.abs(model.weights) @ largest + np.abs(model.intercept)).max()) + float(np.abs(rows.offset).max())
     if not np.isfinite(size) or not np.isfinite(largest).all():
         return None
@@ -87,7 +107,8 @@ def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Gains | No
     number = np.finfo(np.float64)
     doubt = 16 * (model.n_inputs + 4) * rows.terms * (float(number.eps) * size + float(number.tiny)) + 2 * rows.blur
     cost = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
-    return Gains(start, (low + high) / 2, (high - low).max(axis=1) <= doubt, cost, doubt)
+    gain = np.ascontiguousarray(((low + high) / 2).T)
+    return Gains(start, gain, (high - low).max(axis=0) <= doubt, cost, doubt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +220,12 @@ def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) ->
     special = np.full(len(problem.options), bool(problem.forbidden) or rows.offset.size > 1)
     for rule in problem.rules:
         special[[rule.first, rule.second]] = True
-    heard = np.array([bool(model.weights[:, o.columns].any()) for o in problem.options], dtype=bool)
+    used = np.asarray(model.weights.any(axis=0))
+    heard = np.array([float(used[o.columns].any()) for o in problem.options])
     score = problem.candidates @ rows.coefficients.T + rows.offset
-    kept, size = efficient(moves, special, apart, moves.doubt * heard)
+    kept, items = np.zeros(moves.cost.size, dtype=np.int64), np.zeros(moves.cost.size, dtype=np.int64)
+    size = np.zeros(len(problem.options), dtype=np.int64)
+    kept = kept[: efficient(hand(moves), special, apart, moves.doubt * heard, kept, size, items)]
     others: dict[int, list[Pattern]] = {}
     for d in () if moves.even.all() else range(size.size):
         whole = bool(special[d])

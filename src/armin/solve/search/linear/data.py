@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray
+from armin.solve.search.handed import space
 from armin.solve.search.words import Bits, Ints
 
 __all__ = ["Context", "Demand", "Written", "new_work"]
@@ -70,32 +71,34 @@ class Written(NamedTuple):
     best: NDArray[np.int64]  # (depth,) options of the best choice
 
 
-def new_work(context: Context, features: int, limit: int, is_max: bool) -> Written:
-    """Working space for a context of a problem with so many features and changes."""
-    blocks, n_rows = context.features.size, context.gain.shape[1]
+def new_work(context: Context, features: int, limit: int, is_max: bool) -> tuple[Written, Written]:
+    """Working space for a context of a problem with so many features and changes: for Python, and compiled code."""
+    blocks, options, n_rows = context.features.size, context.cost.size, context.gain.shape[1]
     depth, width = limit + 2, max(1, (features + 63) // 64)
-    counter = np.zeros(7, dtype=np.int64)
-    counter[DEPTH], counter[FOUND] = -1, -1
-    counter[FORCED], counter[LIMIT], counter[IS_MAX] = int(context.forced.sum()), limit, is_max
-    number = np.zeros(6)
-    number[CAP] = np.inf
-    return Written(
-        counter=counter,
-        number=number,
-        rank=np.zeros(blocks, dtype=np.int64),
-        worth=np.zeros(blocks),
-        reach=np.zeros(blocks),
-        key=np.zeros(blocks),
-        size=np.zeros(blocks, dtype=np.int64),
-        sorted=np.zeros(context.cost.size, dtype=np.int64),
-        value=np.zeros(context.cost.size),
-        worths=np.zeros((blocks + 1, limit + 1)),
-        gains=np.zeros((blocks + 1, limit + 1, n_rows)),
-        most=np.zeros(n_rows),
-        block=np.zeros(depth, dtype=np.int64),
-        entry=np.zeros(depth, dtype=np.int64),
-        spent=np.zeros(depth),
-        lifted=np.zeros((depth, n_rows)),
-        changed=np.zeros((depth, width), dtype=np.uint64),
-        best=np.zeros(depth, dtype=np.int64),
+    work, handed = space(
+        Written,
+        {
+            "counter": (np.int64, (7,)),
+            "number": (np.float64, (6,)),
+            "rank": (np.int64, (blocks,)),
+            "worth": (np.float64, (blocks,)),
+            "reach": (np.float64, (blocks,)),
+            "key": (np.float64, (blocks,)),
+            "size": (np.int64, (blocks,)),
+            "sorted": (np.int64, (options,)),
+            "value": (np.float64, (options,)),
+            "worths": (np.float64, (blocks + 1, limit + 1)),
+            "gains": (np.float64, (blocks + 1, limit + 1, n_rows)),
+            "most": (np.float64, (n_rows,)),
+            "block": (np.int64, (depth,)),
+            "entry": (np.int64, (depth,)),
+            "spent": (np.float64, (depth,)),
+            "lifted": (np.float64, (depth, n_rows)),
+            "changed": (np.uint64, (depth, width)),
+            "best": (np.int64, (depth,)),
+        },
     )
+    work.counter[DEPTH], work.counter[FOUND] = -1, -1
+    work.counter[FORCED], work.counter[LIMIT], work.counter[IS_MAX] = int(context.forced.sum()), limit, is_max
+    work.number[CAP] = np.inf
+    return work, handed

@@ -37,10 +37,12 @@ class LinearEngine:
 
     def __init__(self, problem: Problem, found: Contexts, crowd: Demand) -> None:
         self.problem, self.bound = problem, 0.0
-        costs = np.concatenate([np.zeros(1), *(o.costs for o in problem.options)])
-        self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
+        costs, start = found.moves.cost, found.moves.start[:-1]
+        self.dearest = sum(np.maximum.reduceat(costs, start).tolist() if start.size else []) + 1.0
         self.cheapest = float(costs.min(where=costs > 0, initial=1.0))
         self.contexts, self.few = found, found.has_at_most(FEW_CHOICES)
+        # nothing is ruled out but by the number of changes, which the search counts itself
+        self.free = not (problem.rules or problem.forbidden or problem.forbidden_sets or problem.forbidden_cores)
         self.tree: Branches | None = None
         if found.count > FEW_CONTEXTS and not self.few:
             self.tree = Branches(found, crowd)
@@ -145,10 +147,10 @@ class LinearEngine:
         end = int(work.counter[NODES]) + most
         while not searcher.finished and work.counter[NODES] < end:
             nodes = int(min(searcher.share, end - work.counter[NODES]))
-            check = dive(searcher.context, searcher.crowd, work, bans, nodes)
+            check = dive(searcher.given, searcher.crowd, searcher.written, bans, nodes)
             better = work.counter[FOUND] >= 0 and self._offer(searcher, goal)
             if check:
-                keep_choice(searcher.context, work)
+                keep_choice(searcher.given, searcher.written)
                 better = self._offer(searcher, goal) or better
             work.counter[FOUND] = -1
             if better:
@@ -161,7 +163,7 @@ class LinearEngine:
         """Offer what was found if the problem allows it."""
         choice, weight = searcher.found()
         cost = self.problem.cost(choice)
-        return cost < goal.worst and self.problem.allows(choice) and goal.offer(choice, cost, weight)
+        return cost < goal.worst and (self.free or self.problem.allows(choice)) and goal.offer(choice, cost, weight)
 
 
 def _known(goal: Goal, require: float) -> float:

@@ -12,8 +12,10 @@ row's gain may come from other options, so the count is too large, never too sma
 
 from __future__ import annotations
 
+import numpy as np
+
 from armin.arrays import FloatArray
-from armin.solve.search.compiled import entry_bare, inlined
+from armin.solve.search.compiled import called, entry_bare, inlined
 from armin.solve.search.goals import Bans
 from armin.solve.search.linear.data import (
     CAP,
@@ -37,7 +39,7 @@ from armin.solve.search.words import add_bit, price_of
 __all__ = ["dive", "keep_choice"]
 
 
-@inlined
+@called
 def _can(
     context: Context, crowd: Demand, need: float, gain: FloatArray, more: FloatArray
 ) -> bool:  # pragma: no cover - compiled
@@ -93,7 +95,7 @@ def _go_down(context: Context, work: Written, bans: Bans, o: int, cost: float) -
         for w in range(work.changed.shape[1]):
             work.changed[depth, w] = work.changed[depth - 1, w]
         add_bit(work.changed[depth], context.features[work.rank[i]])
-        if cost >= price_of(bans, work.changed[depth], False):
+        if cost >= price_of(bans, work.changed[depth], np.bool_(False)):
             return False
     work.counter[DEPTH] = depth
     work.spent[depth], work.block[depth], work.entry[depth] = cost, i + 1, 0
@@ -109,43 +111,46 @@ def dive(context: Context, crowd: Demand, work: Written, bans: Bans, nodes: int)
     Choices whose gain is surely enough, and that nothing but the cost could speak against, are kept in ``work.best``
     at once, and the budget falls to their cost.
     """
-    count, number, gain, cost = work.counter, work.number, context.gain, context.cost
+    count, number, gain, cost, start = work.counter, work.number, context.gain, context.cost, context.start
+    # looked up once, here and in what is put into this code: what is looked up in a loop may be so at every turn
+    rank, size, entries, block, sort = work.rank, work.size, work.entry, work.block, work.sorted
+    spent, lifted, worths, gains = work.spent, work.lifted, work.worths, work.gains
     end, scalar, is_max = count[NODES] + nodes, gain.shape[1] == 1, count[IS_MAX] != 0
     while count[DEPTH] >= 0 and count[NODES] < end:
         depth = count[DEPTH]
         if _hopeless(context, crowd, work, scalar):
             count[DEPTH] -= 1
             continue
-        i = work.block[depth]
-        b = work.rank[i]
-        if work.entry[depth] >= work.size[b]:
+        i = block[depth]
+        b = rank[i]
+        if entries[depth] >= size[b]:
             if i < count[FORCED]:
                 count[DEPTH] -= 1
             else:
-                work.block[depth] += 1
-                work.entry[depth] = 0
+                block[depth] += 1
+                entries[depth] = 0
             continue
-        o = work.sorted[context.start[b] + work.entry[depth]]
-        work.entry[depth] += 1
+        o = sort[start[b] + entries[depth]]
+        entries[depth] += 1
         if i + 1 >= count[FORCED]:  # a choice, not yet the beginning of some
             count[NODES] += 1
-        now = max(work.spent[depth], cost[o]) if is_max else work.spent[depth] + cost[o]
-        lack = number[LEAST] - work.lifted[depth, 0] - gain[o, 0]
+        now = max(spent[depth], cost[o]) if is_max else spent[depth] + cost[o]
+        lack = number[LEAST] - lifted[depth, 0] - gain[o, 0]
         left = count[LIMIT] - depth
-        if scalar and not is_max and now + number[PRICE] * lack - work.worths[i + 1, left - 1] >= number[CAP]:
-            work.entry[depth] = work.size[b]  # options that follow are worth less
+        if scalar and not is_max and now + number[PRICE] * lack - worths[i + 1, left - 1] >= number[CAP]:
+            entries[depth] = size[b]  # options that follow are worth less
             continue
         if now >= number[CAP] or not _go_down(context, work, bans, o, now):
             continue
         depth += 1
-        if i + 1 < count[FORCED] or (scalar and work.lifted[depth, 0] < number[LEAST]):
+        if i + 1 < count[FORCED] or (scalar and lifted[depth, 0] < number[LEAST]):
             continue
-        if bans.price.size > 0 and now >= price_of(bans, work.changed[depth], True):
+        if bans.price.size > 0 and now >= price_of(bans, work.changed[depth], np.bool_(True)):
             continue
         if not scalar:
-            if _can(context, crowd, number[NEED], work.lifted[depth], work.gains[work.rank.size, 0]):
+            if _can(context, crowd, number[NEED], lifted[depth], gains[rank.size, 0]):
                 return True
-        elif count[PLAIN] != 0 and work.lifted[depth, 0] >= number[SURE]:
+        elif count[PLAIN] != 0 and lifted[depth, 0] >= number[SURE]:
             _keep(context, work)
             number[CAP] = now
         else:

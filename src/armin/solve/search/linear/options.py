@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray
-from armin.solve.search.compiled import entry
+from armin.solve.search.compiled import entry_bare
 from armin.solve.search.words import Ints, sort_by
 
 __all__ = ["Gains", "efficient", "spread"]
@@ -23,52 +23,47 @@ class Gains(NamedTuple):
     doubt: float
 
 
-@entry
+@entry_bare
 def spread(
     outcomes: FloatArray, coefficients: FloatArray, low: FloatArray, high: FloatArray
-) -> FloatArray:  # pragma: no cover - compiled
-    """The least and the greatest move over the candidates, for each option and row; returns the largest inputs.
+) -> None:  # pragma: no cover - compiled
+    """The least and the greatest move over the candidates, for each row and option; from infinity on.
 
-    The move of candidate c by option j in row r is coefficients[r] @ (outcomes[c, j] - outcomes[c, 0]). An input
-    that is not a number makes the largest input not a number.
+    The move of candidate c by option j in row r is coefficients[r] @ (outcomes[c, j] - outcomes[c, 0]).
     """
     n, size, width = outcomes.shape
-    largest = np.zeros(width)
     for c in range(n):
-        for e in range(width):
-            for j in range(size):
-                value = abs(outcomes[c, j, e])
-                if not value <= largest[e]:
-                    largest[e] = value
         for r in range(coefficients.shape[0]):
-            start = 0.0
+            least, most, start = low[r], high[r], 0.0
             for e in range(width):
                 start += outcomes[c, 0, e] * coefficients[r, e]
+            if width == 1:  # a loop without another one inside runs on several options at once
+                weight = coefficients[r, 0]
+                for j in range(size):
+                    move = outcomes[c, j, 0] * weight - start
+                    least[j] = move if move < least[j] else least[j]
+                    most[j] = move if move > most[j] else most[j]
+                continue
             for j in range(size):
                 move = -start
                 for e in range(width):
                     move += outcomes[c, j, e] * coefficients[r, e]
-                if c == 0 or move < low[j, r]:
-                    low[j, r] = move
-                if c == 0 or move > high[j, r]:
-                    high[j, r] = move
-    return largest
+                least[j] = min(least[j], move)
+                most[j] = max(most[j], move)
 
 
-@entry
+@entry_bare
 def efficient(
-    moves: Gains, special: BoolArray, apart: bool, doubt: FloatArray
-) -> tuple[Ints, Ints]:  # pragma: no cover - compiled
+    moves: Gains, special: BoolArray, apart: bool, doubt: FloatArray, kept: Ints, size: Ints, items: Ints
+) -> int:  # pragma: no cover - compiled
     """The options of each feature, by rising cost, that no other one beats; all of them where ``special``.
 
     Option o is beaten by one that costs no more and gains more: in any choice, that one can take its place. Gains that
     differ by less than the feature's ``doubt`` are not compared, as the model's own sum may tell them apart. Without
-    ``apart``, "keep" (no gain, no cost) beats too. Returns the options kept, and how many of each feature.
+    ``apart``, "keep" (no gain, no cost) beats too. Those that stay go to ``kept``, how many of each feature to ``size``
+    (from 0 on), and how many in all is returned; ``items`` is working space.
     """
     start, gain, cost = moves.start, moves.gain, moves.cost
-    kept = np.zeros(cost.size, np.int64)
-    size = np.zeros(start.size - 1, np.int64)
-    items = np.zeros(cost.size, np.int64)
     n = 0
     for d in range(start.size - 1):
         low, high = start[d] + 1, start[d + 1]
@@ -94,4 +89,4 @@ def efficient(
                 n += 1
                 size[d] += 1
                 best = max(best, gain[o, 0])
-    return kept[:n], size
+    return n

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import entry_bare, inlined
+from armin.solve.search.compiled import called, entry_bare
 from armin.solve.search.linear.data import (
     BOUND,
     DEPTH,
@@ -34,7 +34,7 @@ from armin.solve.search.words import sort_by
 __all__ = ["begin", "least_cap"]
 
 
-@inlined
+@called
 def _hull(context: Context, work: Written, cap: float) -> None:  # pragma: no cover - compiled
     """The options below ``cap`` that are best at some price: the corners of the upper hull of (cost, gain).
 
@@ -68,7 +68,7 @@ def _hull(context: Context, work: Written, cap: float) -> None:  # pragma: no co
         work.size[b] = n - start[b]
 
 
-@inlined
+@called
 def _value_at(context: Context, work: Written, price: float) -> tuple[float, float]:  # pragma: no cover - compiled
     """V(price), and the gain of the options that attain it; sorts the blocks by falling worth, forced ones first."""
     start, worth, reach, rank, key = context.start, work.worth, work.reach, work.rank, work.key
@@ -92,7 +92,7 @@ def _value_at(context: Context, work: Written, price: float) -> tuple[float, flo
     return total, lifted
 
 
-@inlined
+@called
 def _price_of_gain(
     context: Context, work: Written, cap: float, guess: float
 ) -> tuple[float, float]:  # pragma: no cover - compiled
@@ -197,7 +197,7 @@ def begin(context: Context, work: Written, cap: float) -> None:  # pragma: no co
         work.lifted[0, r] = 0.0
 
 
-@inlined
+@called
 def _bounds(context: Context, work: Written) -> None:  # pragma: no cover - compiled
     """From block i of the order on, with k changes left: the most worth, and the most gain in each row.
 

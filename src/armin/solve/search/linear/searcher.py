@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
 
 import numpy as np
 
 from armin.arrays import FloatArray
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
+from armin.solve.search.handed import hand
 from armin.solve.search.linear.data import (
     BOUND,
     CAP,
@@ -35,12 +37,18 @@ class Searcher:
     def __init__(self, problem: Problem, context: Context, crowd: Demand) -> None:
         self.problem, self.context, self.crowd = problem, context, crowd
         self.scalar = crowd.way.size == 1
-        self.work = new_work(context, len(problem.options), problem.limit, problem.aggregate == "max")
+        is_max = problem.aggregate == "max"
+        self.work, self.written = new_work(context, len(problem.options), problem.limit, is_max)
+        self.given = hand(context)
         self.rising = self.reached = np.zeros(0)
         self.require = -np.inf
         if self.scalar:
-            rank = np.argsort(-context.score[:, 0], kind="stable")
-            self.rising, self.reached = -context.score[rank, 0], np.cumsum(crowd.weight[rank])
+            lacking, weight = -context.score[:, 0], crowd.weight
+            if bool(np.all(weight == weight[0])):  # then it does not matter who is who
+                self.rising, self.reached = np.sort(lacking), np.cumsum(weight)
+            else:
+                rank = np.argsort(lacking, kind="stable")
+                self.rising, self.reached = lacking[rank], np.cumsum(weight[rank])
         # sums of whole numbers do not depend on their order
         self.counts = self.scalar and bool(np.all(crowd.weight == np.floor(crowd.weight)))
 
@@ -77,11 +85,11 @@ class Searcher:
         """A budget below which nothing is valid in this context."""
         if not self.priced or self.work.number[LEAST] <= 0 or low >= high:
             return low
-        return (1 - 1e-12) * float(least_cap(self.context, self.work, low, high))
+        return (1 - 1e-12) * float(least_cap(self.given, self.written, low, high))
 
     def begin(self, cap: float) -> None:
         """Go to the root, for choices that cost less than ``cap``."""
-        begin(self.context, self.work, cap)
+        begin(self.given, self.written, cap)
         self.work.number[CAP] = cap
         self.work.counter[FOUND] = -1
 
@@ -90,13 +98,18 @@ class Searcher:
         """Whether no node below the budget is open."""
         return bool(self.work.counter[DEPTH] < 0 or self.work.number[BOUND] >= self.work.number[CAP])
 
+    @cached_property
+    def _places(self) -> tuple[list[int], list[int]]:
+        """The features of the blocks, and where their options begin."""
+        return self.context.features.tolist(), self.context.start.tolist()
+
     def found(self) -> tuple[Choice, float]:
         """The choice that was found, and the weight that accepts it."""
         out, gain = [0] * len(self.problem.options), 0.0
-        for o in self.work.best[: int(self.work.counter[FOUND])].tolist():
-            b = int(self.context.start.searchsorted(o, side="right")) - 1
-            out[int(self.context.features[b])] = int(self.context.option[o])
-            gain += float(self.context.gain[o, 0])
+        (features, start), context = self._places, self.context
+        for o in self.work.best[: self.work.counter.item(FOUND)].tolist():
+            out[features[bisect_right(start, o) - 1]] = context.option.item(o)
+            gain += context.gain.item(o, 0)
         choice = tuple(out)
         if self.counts:
             sure = int(self.rising.searchsorted(gain - self.context.doubt))

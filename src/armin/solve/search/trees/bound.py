@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.arrays import FloatArray
-from armin.solve.search.compiled import entry, inlined
+from armin.solve.search.compiled import called, entry_bare, inlined
 from armin.solve.search.goals import Stairs
 from armin.solve.search.trees.data import (
     COST,
@@ -42,7 +42,7 @@ from armin.solve.search.words import Bits, copy_into, lowest_bit
 __all__ = ["and_both", "and_kept", "and_range", "enough", "free_rest", "last_below", "needed"]
 
 
-@inlined
+@called
 def last_below(costs: FloatArray, at: int, high: int, room: float) -> int:  # pragma: no cover - compiled
     """The last option of a side, not after ``high``, that costs less than ``room``; -1 if none."""
     while high >= 0 and costs[at + high] >= room:
@@ -50,7 +50,7 @@ def last_below(costs: FloatArray, at: int, high: int, room: float) -> int:  # pr
     return high
 
 
-@inlined
+@called
 def _level(length: int) -> int:  # pragma: no cover - compiled
     """The largest k with 2^k <= length."""
     k = 0
@@ -59,7 +59,7 @@ def _level(length: int) -> int:  # pragma: no cover - compiled
     return k
 
 
-@inlined
+@called
 def and_kept(tables: Trees, work: Bits, first: int, end: int) -> None:  # pragma: no cover - compiled
     """AND with the masks of keeping the features first..end-1: two rows of the sparse table cover them."""
     if first >= end:
@@ -71,7 +71,7 @@ def and_kept(tables: Trees, work: Bits, first: int, end: int) -> None:  # pragma
         work[w] &= tables.masks[row_0, w] & tables.masks[row_1, w]
 
 
-@inlined
+@called
 def and_range(tables: Trees, work: Bits, d: int, side: int, low: int, high: int) -> None:  # pragma: no cover - compiled
     """AND with the mask of the options low..high of a side."""
     at, size = tables.sides[d, side, MASK], tables.sides[d, side, COUNT]
@@ -82,7 +82,7 @@ def and_range(tables: Trees, work: Bits, d: int, side: int, low: int, high: int)
         work[w] &= tables.masks[row_0, w] | tables.masks[row_1, w]
 
 
-@inlined
+@called
 def and_both(
     tables: Trees, work: Bits, d: int, high_0: int, high_1: int, keep: int
 ) -> None:  # pragma: no cover - compiled
@@ -101,7 +101,7 @@ def and_both(
         work[w] &= masks[a, w] | masks[b, w] | masks[c, w] | masks[e, w] | masks[keep, w]
 
 
-@inlined
+@called
 def needed(stairs: Stairs, cost: float) -> float:  # pragma: no cover - compiled
     """The weight that a choice of this cost or more must reach to be of use: that of the first step that costs more."""
     for i in range(stairs.cost.size):
@@ -138,7 +138,7 @@ def _passes(tables: Trees, state: State, g: int) -> bool:  # pragma: no cover - 
     return good
 
 
-@inlined
+@called
 def enough(tables: Trees, state: State, need: float) -> bool:  # pragma: no cover - compiled
     """Whether groups of weight ``need`` can be accepted by the best leaves left in ``state.work``.
 
@@ -174,7 +174,7 @@ def enough(tables: Trees, state: State, need: float) -> bool:  # pragma: no cove
     return accepted >= need
 
 
-@entry
+@entry_bare
 def free_rest(tables: Trees, cap: float, rest: Bits) -> None:  # pragma: no cover - compiled
     """``rest[l, i]``: every feature from i on is kept or takes any option below the l-th of the room levels.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Options, Problem
-from armin.solve.search.compiled import entry
+from armin.solve.search.compiled import entry_bare
 from armin.solve.search.words import Bits, Ints
 
 __all__ = ["Cells", "Common", "Local", "Splits", "cells_of", "merge_rows", "number_tests", "split_features"]
@@ -211,32 +211,30 @@ def _sides(option: Options, kept: IntArray) -> tuple[IntArray, IntArray]:
 
 def merge_rows(signature: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     """Rows of ``signature`` that are equal: the first of each group, and the group of each row."""
-    code = _codes(signature)
+    code = np.empty(signature.shape[0], dtype=np.uint64)
+    _mix(signature, code)
     rank = np.argsort(code, kind="stable")
-    new = _is_new(signature, code, rank)
+    new = np.ones(rank.size, dtype=bool)
+    _compare(signature, code, rank, new)
     group = np.empty(rank.size, dtype=np.intp)
     group[rank] = np.cumsum(new) - 1
     return rank[new], group
 
 
-@entry
-def _codes(signature: Ints) -> Bits:  # pragma: no cover - compiled
+@entry_bare
+def _mix(signature: Ints, code: Bits) -> None:  # pragma: no cover - compiled
     """A number for each row: its entries mixed in one after the other, so that equal rows get equal numbers."""
-    code = np.zeros(signature.shape[0], np.uint64)
     for i in range(signature.shape[0]):
         mixed = np.uint64(0)
         for k in range(signature.shape[1]):
             mixed = (mixed ^ np.uint64(signature[i, k])) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
         code[i] = mixed
-    return code
 
 
-@entry
-def _is_new(signature: Ints, code: Bits, rank: IntArray) -> BoolArray:  # pragma: no cover - compiled
+@entry_bare
+def _compare(signature: Ints, code: Bits, rank: IntArray, new: BoolArray) -> None:  # pragma: no cover - compiled
     """Whether a row differs from the one before it; equal codes are compared in full."""
-    new = np.zeros(rank.size, np.bool_)
-    new[0] = True
     for k in range(1, rank.size):
         a, b = rank[k], rank[k - 1]
         same = code[a] == code[b]
@@ -245,4 +243,3 @@ def _is_new(signature: Ints, code: Bits, rank: IntArray) -> BoolArray:  # pragma
             same = signature[a, i] == signature[b, i]
             i += 1
         new[k] = not same
-    return new

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import inlined
+from armin.solve.search.compiled import called
 from armin.solve.search.goals import Stairs
 from armin.solve.search.trees.bound import and_kept, needed
 from armin.solve.search.trees.data import (
@@ -29,12 +29,12 @@ from armin.solve.search.trees.data import (
     State,
     Trees,
 )
-from armin.solve.search.words import copy_into, lowest_bit, sort_by
+from armin.solve.search.words import any_number, copy_into, lowest_bit, sort_by
 
 __all__ = ["enter", "pick_options"]
 
 
-@inlined
+@called
 def pick_options(tables: Trees, state: State, node: Node) -> bool:  # pragma: no cover - compiled
     """Branch on the next local feature; true if none is left and the context can be entered."""
     shape, stack, count, number = tables.shape, state.stack, state.counter, state.number
@@ -63,7 +63,7 @@ def pick_options(tables: Trees, state: State, node: Node) -> bool:  # pragma: no
     return False
 
 
-@inlined
+@called
 def enter(tables: Trees, state: State, stairs: Stairs, chosen: Node) -> None:  # pragma: no cover - compiled
     """Enter a context: the groups that the chosen local options leave, those with low scores first.
 
@@ -75,7 +75,7 @@ def enter(tables: Trees, state: State, stairs: Stairs, chosen: Node) -> None:  #
     own_word, offset = shape.own_word, tables.rows.shape[1] * shape.shared
     width = work.size - own_word
     copy_into(tables.masks[ALL], work)
-    and_kept(tables, work, 0, shape.common)
+    and_kept(tables, work, any_number(0), shape.common)
     masks = state.masks
     for g in range(groups):
         for i in range(width):
@@ -110,7 +110,7 @@ def enter(tables: Trees, state: State, stairs: Stairs, chosen: Node) -> None:  #
     state.counter[GROUPS] = groups
 
 
-@inlined
+@called
 def _group(tables: Trees, state: State, chosen: Node) -> int:  # pragma: no cover - compiled
     """Candidates with the same cells after the chosen local options: how many groups; one of each, and its weight.
 

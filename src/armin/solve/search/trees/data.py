@@ -12,7 +12,7 @@ from armin.solve.search.words import Bits, Ints
 
 __all__ = ["Exact", "Node", "Shape", "State", "Trees"]
 
-Node = NDArray[np.int32]
+Node = NDArray[np.int64]
 """Kind, next feature, number of features that change; the option of each local feature; then for each common feature
 that changes: which one, its side, first and last option of a range."""
 
@@ -103,12 +103,14 @@ class Exact(NamedTuple):
     divisor: float
     single: bool  # float32 sums
     base_last: bool
+    out: FloatArray  # (C,) working space
+    single_out: NDArray[np.float32]
 
 
 class State(NamedTuple):
     """What the search writes: a stack of open nodes and the present context."""
 
-    stack: NDArray[np.int32]  # (depth, entries of a node)
+    stack: Ints  # (depth, entries of a node)
     counter: Ints
     number: FloatArray
     weight: FloatArray  # of the groups of this context

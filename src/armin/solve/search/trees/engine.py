@@ -12,6 +12,7 @@ from armin.models.kinds import TreeEnsemble
 from armin.problem import Choice, Problem
 from armin.solve.search.dive import dive
 from armin.solve.search.goals import Cheapest, Frontier, Goal, wanted
+from armin.solve.search.handed import hand, space
 from armin.solve.search.trees.bound import free_rest
 from armin.solve.search.trees.data import (
     CAP,
@@ -29,7 +30,9 @@ from armin.solve.search.trees.data import (
     STAGE,
     TOP,
     UNIONS,
+    Exact,
     State,
+    Trees,
 )
 from armin.solve.search.trees.exact import weigh
 from armin.solve.search.trees.leaves import Reduced, reduce_problem
@@ -55,11 +58,15 @@ class _Run:
     problem: Problem
     search: TreeSearch
     state: State
-    node: NDArray[np.int32]
+    node: NDArray[np.int64]
     whole: bool
     """Whether weights are whole numbers, whose sum does not depend on their order."""
     plain: bool
     """Whether the outputs alone decide; else the model is asked."""
+    tables: Trees
+    """The tables, and the state, as compiled code gets them."""
+    written: State
+    exact: Exact
 
     @property
     def finished(self) -> bool:
@@ -86,19 +93,19 @@ class _Run:
         state.number[PROVED] = proved
         state.counter[TOP], state.counter[PLAIN] = 1, state.counter[NODES] + plain
         state.stack[0] = 0
-        free_rest(self.search.tables, cap, state.rest)
+        free_rest(self.tables, cap, state.rest)
 
     def advance(self, goal: Goal, nodes: int) -> None:
         """Visit some nodes and offer what they find."""
-        tables, state, end = self.search.tables, self.state, self.nodes + nodes
+        state, end = self.state, self.nodes + nodes
         stairs, bans = goal.stairs(), goal.bans()
         while not self.finished and self.nodes < end:
-            if not explore(tables, state, stairs, bans, self.node, end - self.nodes):
+            if not explore(self.tables, self.written, stairs, bans, self.node, end - self.nodes):
                 return
             choice = self.read()
             cost = self.problem.cost(choice)
             if self.plain:
-                weight = float(weigh(self.search.exact, tables, state))
+                weight = float(weigh(self.exact, self.tables, self.written))
             else:
                 weight = self.problem.weight_accepted(choice)
             if not wanted(stairs, cost, weight) or not self.problem.allows(choice):
@@ -123,48 +130,56 @@ class _Run:
         return tuple(choice)
 
 
-def _new_state(problem: Problem, search: TreeSearch) -> State:
+def _new_state(problem: Problem, search: TreeSearch) -> tuple[State, State]:
     tables, shape = search.tables, search.tables.shape
     width = HEAD + shape.local + ENTRY * min(shape.limit, shape.common)
     depth = int(tables.local_part[:, COUNT].sum()) + (shape.common + 2) * (shape.limit + 2) + 20 * shape.limit + 64
     words, n, rows = tables.masks.shape[1], tables.weight.size, tables.rows.shape[1]
     leaves = 64 * int(np.diff(tables.part).max(initial=1))
-    return State(
-        stack=np.zeros((depth, width), dtype=np.int32),
-        counter=np.zeros(8, dtype=np.int64),
-        number=np.array([np.inf, 0.0, 0.0, 0.0]),
-        weight=np.zeros(n),
-        mask=np.zeros((UNIONS + n, words - shape.own_word), dtype=np.uint64),
-        work=np.zeros(words, dtype=np.uint64),
-        sums=np.zeros(rows, dtype=np.int64),
-        slot=np.full(1 << (2 * n).bit_length(), -1, dtype=np.int32),
-        rest=np.full((LEVELS, shape.common + 1, words), ~np.uint64(0)),
-        reference=np.zeros(shape.common),
-        listed=np.zeros(leaves, dtype=np.int64),
-        worth=np.zeros((2, leaves)),
-        touched=np.zeros(shape.common + 1, dtype=np.int64),
-        share=np.zeros((shape.common, PURSE + 1)),
-        gain=np.zeros((2, rows, shape.common, PURSE)),
-        base=np.zeros((2, rows)),
-        purse=np.zeros((rows, shape.limit + 1, PURSE)),
-        hope=np.zeros(shape.common, dtype=np.bool_),
-        changed=np.zeros(max(1, (len(problem.options) + 63) // 64), dtype=np.uint64),
-        key=np.zeros(n, dtype=np.int64),
-        first=np.zeros(n, dtype=np.int64),
-        rank=np.zeros(n, dtype=np.int64),
-        total=np.zeros(n),
-        score=np.zeros(n),
-        masks=np.zeros((n, words - shape.own_word), dtype=np.uint64),
+    state, written = space(
+        State,
+        {
+            "stack": (np.int64, (depth, width)),
+            "counter": (np.int64, (8,)),
+            "number": (np.float64, (4,)),
+            "weight": (np.float64, (n,)),
+            "mask": (np.uint64, (UNIONS + n, words - shape.own_word)),
+            "work": (np.uint64, (words,)),
+            "sums": (np.int64, (rows,)),
+            "slot": (np.int32, (1 << (2 * n).bit_length(),)),
+            "rest": (np.uint64, (LEVELS, shape.common + 1, words)),
+            "reference": (np.float64, (shape.common,)),
+            "listed": (np.int64, (leaves,)),
+            "worth": (np.float64, (2, leaves)),
+            "touched": (np.int64, (shape.common + 1,)),
+            "share": (np.float64, (shape.common, PURSE + 1)),
+            "gain": (np.float64, (2, rows, shape.common, PURSE)),
+            "base": (np.float64, (2, rows)),
+            "purse": (np.float64, (rows, shape.limit + 1, PURSE)),
+            "hope": (np.bool_, (shape.common,)),
+            "changed": (np.uint64, (max(1, (len(problem.options) + 63) // 64),)),
+            "key": (np.int64, (n,)),
+            "first": (np.int64, (n,)),
+            "rank": (np.int64, (n,)),
+            "total": (np.float64, (n,)),
+            "score": (np.float64, (n,)),
+            "masks": (np.uint64, (n, words - shape.own_word)),
+        },
     )
+    state.number[CAP] = np.inf
+    state.slot[:] = -1
+    state.rest[:] = ~np.uint64(0)
+    return state, written
 
 
 def _new_run(reduced: Reduced, cap: float, nodes: int = 0) -> _Run:
     search = build_tables(reduced, cap)
-    state = _new_state(reduced.problem, search)
+    state, written = _new_state(reduced.problem, search)
     state.counter[NODES] = nodes
     whole = bool(np.all(reduced.problem.weights == np.floor(reduced.problem.weights)))
     plain = reduced.model.decision.blur == 0.0
-    return _Run(reduced.problem, search, state, np.zeros(state.stack.shape[1], dtype=np.int32), whole, plain)
+    node = np.zeros(state.stack.shape[1], dtype=np.int64)
+    return _Run(reduced.problem, search, state, node, whole, plain, hand(search.tables), written, hand(search.exact))
 
 
 class TreeEngine:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import entry, inlined, inner
+from armin.solve.search.compiled import called, entry_bare
 from armin.solve.search.trees.data import GROUPS, UNIONS, Exact, State, Trees
 from armin.solve.search.words import lowest_bit
 
 __all__ = ["weigh"]
 
 
-@entry
+@entry_bare
 def weigh(exact: Exact, tables: Trees, state: State) -> float:  # pragma: no cover - compiled
     """The weight that accepts the single choice in ``state.work``."""
     total = 0.0
@@ -25,12 +25,12 @@ def weigh(exact: Exact, tables: Trees, state: State) -> float:  # pragma: no cov
     return total
 
 
-@inner
+@called
 def _accepted(exact: Exact, tables: Trees, state: State, g: int) -> bool:  # pragma: no cover - compiled
     """The model's own answer for group g."""
-    out = np.zeros(exact.base.size)
-    single = np.zeros(exact.base.size, np.float32)
+    out, single = exact.out, exact.single_out
     for c in range(out.size):
+        out[c], single[c] = 0.0, np.float32(0.0)
         if not exact.base_last:
             out[c], single[c] = exact.base[c], np.float32(exact.base[c])
     for t in range(exact.tree_at.size):
@@ -56,7 +56,7 @@ def _accepted(exact: Exact, tables: Trees, state: State, g: int) -> bool:  # pra
     return bool(exact.accepted[largest])
 
 
-@inlined
+@called
 def _leaf(exact: Exact, tables: Trees, state: State, g: int, t: int) -> int:  # pragma: no cover - compiled
     """The leaf that tree t reaches under the single choice in ``state.work``: the only bit that is left of it."""
     w, own_word = tables.part[exact.tree_at[t]], tables.shape.own_word

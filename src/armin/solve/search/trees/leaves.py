@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Problem
-from armin.solve.search.compiled import entry, inlined
+from armin.solve.search.compiled import called, entry_bare
 from armin.solve.search.trees.cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
 from armin.solve.search.words import Bits, Ints, lowest_bit, sort_by
 
@@ -56,6 +56,17 @@ class Leaves(NamedTuple):
     slot: NDArray[np.int64]  # (entries,)
     bits: Bits  # (entries, W)
     tree: NDArray[np.int64]  # (trees + 1,) into the leaves
+
+
+class _Path(NamedTuple):
+    """Where a walk through the trees is, and how it came there."""
+
+    bits: Bits  # (slots, W) cells that pass all splits so far
+    saved: Bits  # (depth, W)
+    node: Ints  # (depth,)
+    phase: Ints  # (depth,)
+    lowest: Ints  # (slots,)
+    touched: Ints  # (slots,)
 
 
 class _Walk(NamedTuple):
@@ -136,7 +147,7 @@ def _cell_costs(feature: Common | Local | None, count: int) -> tuple[FloatArray,
     return cost, keep
 
 
-@entry
+@entry_bare
 def _pack(goes: BoolArray, tests: IntArray, bits: Bits) -> None:  # pragma: no cover - compiled
     """Bit c of ``bits[test, 0]`` where cell c goes left, else of ``bits[test, 1]``."""
     for c in range(goes.shape[0]):
@@ -149,9 +160,9 @@ def find_leaves(reduced: Reduced, slots: Slots, cap: float) -> Leaves:
     """Walk every tree to the leaves that a choice below ``cap`` can reach: once to count them, once to note them."""
     model, problem = reduced.model, reduced.problem
     walk = _Walk(
-        model.roots,
-        model.left,
-        model.right,
+        np.ascontiguousarray(model.roots, dtype=np.int64),
+        np.ascontiguousarray(model.left, dtype=np.int64),
+        np.ascontiguousarray(model.right, dtype=np.int64),
         reduced.tests.of_node,
         slots.test_slot,
         slots.test_bits,
@@ -162,9 +173,18 @@ def find_leaves(reduced: Reduced, slots: Slots, cap: float) -> Leaves:
         problem.limit,
         problem.aggregate == "max",
     )
-    leaves, entries = _reach(walk, _new_leaves(walk, 0, 0), False)
+    depth, width, size = model.feature.size + 1, slots.test_bits.shape[2], slots.first.size - 1
+    path = _Path(
+        bits=np.zeros((size, width), dtype=np.uint64),
+        saved=np.zeros((depth, width), dtype=np.uint64),
+        node=np.zeros(depth, dtype=np.int64),
+        phase=np.zeros(depth, dtype=np.int64),
+        lowest=np.zeros(size, dtype=np.int64),
+        touched=np.zeros(size, dtype=np.int64),
+    )
+    leaves, entries = _reach(walk, path, _new_leaves(walk, 0, 0), False)
     out = _new_leaves(walk, leaves, entries)
-    _reach(walk, out, True)
+    _reach(walk, path, out, True)
     return out
 
 
@@ -178,8 +198,8 @@ def _new_leaves(walk: _Walk, leaves: int, entries: int) -> Leaves:
     )
 
 
-@entry
-def _reach(walk: _Walk, out: Leaves, fill: bool) -> tuple[int, int]:  # pragma: no cover - compiled
+@entry_bare
+def _reach(walk: _Walk, path: _Path, out: Leaves, fill: bool) -> tuple[int, int]:  # pragma: no cover - compiled
     """Walk every tree to the leaves within the budget; note for each which cells of which slots lead there.
 
     On the way down, ``bits[s]`` holds the cells of slot s that pass all splits so far. Cells are by cost, those of
@@ -187,15 +207,13 @@ def _reach(walk: _Walk, out: Leaves, fill: bool) -> tuple[int, int]:  # pragma: 
     together change too much or cost too much. Returns the number of leaves, and of their (leaf, slot) entries.
     """
     first, test_bits = walk.first, walk.test_bits
-    depth = walk.test_of.size + 1
     slots, width = first.size - 1, test_bits.shape[2]
-    bits = np.zeros((slots, width), np.uint64)
+    bits, saved, node_at, phase_at = path.bits, path.saved, path.node, path.phase
+    lowest, touched = path.lowest, path.touched
     for s in range(slots):
+        touched[s] = 0
         for c in range(first[s + 1] - first[s]):
             bits[s, c // 64] |= np.uint64(1) << np.uint64(c % 64)
-    saved = np.zeros((depth, width), np.uint64)
-    node_at, phase_at = np.zeros(depth, np.int64), np.zeros(depth, np.int64)
-    lowest, touched = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
     leaves, entries = 0, 0
     for t in range(walk.roots.size):
         out.tree[t] = leaves
@@ -245,7 +263,7 @@ def _reach(walk: _Walk, out: Leaves, fill: bool) -> tuple[int, int]:  # pragma: 
     return leaves, entries
 
 
-@inlined
+@called
 def _first_bit(bits: Bits) -> int:  # pragma: no cover - compiled
     """The lowest bit of several words; -1 if none."""
     for w in range(bits.size):
@@ -254,7 +272,7 @@ def _first_bit(bits: Bits) -> int:  # pragma: no cover - compiled
     return -1
 
 
-@inlined
+@called
 def _affordable(walk: _Walk, lowest: Ints, touched: Ints) -> bool:  # pragma: no cover - compiled
     """Whether the cheapest cells left of the slots on the path respect the budget and the number of changes.
 
@@ -269,23 +287,39 @@ def _affordable(walk: _Walk, lowest: Ints, touched: Ints) -> bool:  # pragma: no
     return changes <= walk.limit and (walk.is_max or total * (1 - 1e-12) < walk.cap)
 
 
-@entry
+class Assigned(NamedTuple):
+    """The leaves by their bits."""
+
+    values: Ints  # (words, 64) round(score * scale)
+    leaf: Ints  # (words, 64)
+    masks: Bits  # (cells, words)
+    valid: Bits  # (words,) the bits of all leaves
+    rank: Ints  # (leaves,) working space
+
+
 def assign_bits(
     scores: FloatArray, scale: FloatArray, leaves: Leaves, virtual: Ints, part: Ints, first: Ints
-) -> tuple[Ints, Ints, Bits, Bits]:  # pragma: no cover - compiled
-    """Give each leaf a bit, by falling value, and clear it in the masks of cells that do not lead there.
+) -> Assigned:
+    """Give each leaf a bit, by falling value, and clear it in the masks of cells that do not lead there."""
+    words = int(part[-1])
+    out = Assigned(
+        values=np.zeros((words, 64), dtype=np.int64),
+        leaf=np.zeros((words, 64), dtype=np.int64),
+        masks=np.full((int(first[-1]), words), ~np.uint64(0)),
+        valid=np.zeros(words, dtype=np.uint64),
+        rank=np.zeros(leaves.node.size, dtype=np.int64),
+    )
+    _assign(scores, scale, leaves, virtual, part, first, out)
+    return out
 
-    Returns the values round(score * scale) and the leaves by bit, the masks of all cells, and that of all leaves.
-    """
+
+@entry_bare
+def _assign(
+    scores: FloatArray, scale: FloatArray, leaves: Leaves, virtual: Ints, part: Ints, first: Ints, out: Assigned
+) -> None:  # pragma: no cover - compiled
+    """Fill ``out``."""
     n_rows, n_trees = virtual.shape
-    words = part[part.size - 1]
-    values, leaf = np.zeros((words, 64), np.int64), np.zeros((words, 64), np.int64)
-    masks = np.zeros((first[first.size - 1], words), np.uint64)
-    valid = np.zeros(words, np.uint64)
-    for c in range(masks.shape[0]):
-        for w in range(words):
-            masks[c, w] = ~np.uint64(0)
-    rank = np.zeros(leaves.node.size, np.int64)
+    values, leaf, masks, valid, rank = out.values, out.leaf, out.masks, out.valid, out.rank
     for r in range(n_rows):
         for t in range(n_trees):
             low, high = leaves.tree[t], leaves.tree[t + 1]
@@ -304,4 +338,3 @@ def assign_bits(
                     for c in range(first[leaves.slot[e] + 1] - at):
                         if not (leaves.bits[e, c // 64] >> np.uint64(c % 64)) & np.uint64(1):
                             masks[at + c, w] &= ~bit
-    return values, leaf, masks, valid

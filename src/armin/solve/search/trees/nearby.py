@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.problem import Choice
-from armin.solve.search.compiled import entry_bare, inlined
+from armin.solve.search.compiled import called, entry_bare
+from armin.solve.search.handed import hand
 from armin.solve.search.trees.cells import Common, Local
 from armin.solve.search.trees.leaves import Reduced
 from armin.solve.search.ways import rows_of
-from armin.solve.search.words import Bits, Ints, lowest_bit
+from armin.solve.search.words import Bits, Ints, any_number, lowest_bit
 
 __all__ = ["TreesNearby"]
 
@@ -62,7 +63,7 @@ class _Space(NamedTuple):
     lacking: FloatArray  # (moves,)
 
 
-@inlined
+@called
 def _side(walk: _Walk, node: int, now: Ints) -> int:  # pragma: no cover - compiled
     """Which child the point goes to."""
     cell = now[walk.node[node, SLOT]]
@@ -70,7 +71,7 @@ def _side(walk: _Walk, node: int, now: Ints) -> int:  # pragma: no cover - compi
     return LEFT if word & np.uint64(1) else RIGHT
 
 
-@inlined
+@called
 def _margin(walk: _Walk, score: FloatArray, gain: FloatArray, cell: int) -> float:  # pragma: no cover - compiled
     """The least row of the best way, after the gain of a cell."""
     best, way, least = -np.inf, -1, -np.inf
@@ -83,7 +84,7 @@ def _margin(walk: _Walk, score: FloatArray, gain: FloatArray, cell: int) -> floa
     return max(best, least)
 
 
-@inlined
+@called
 def _note(walk: _Walk, bits: Bits, s: int, leaf: int, home: int, gain: FloatArray) -> None:  # pragma: no cover
     """Add what a leaf gains to the cells in ``bits``: at the first cell of a run, and less it after the last."""
     for w in range(bits.size):
@@ -101,7 +102,7 @@ def _note(walk: _Walk, bits: Bits, s: int, leaf: int, home: int, gain: FloatArra
             word &= ~np.uint64(0) << np.uint64(low + size)
 
 
-@inlined
+@called
 def _walk_trees(
     walk: _Walk, own: bool, now: Ints, score: FloatArray, gain: FloatArray, room: Bits, stack: Ints, all_: bool
 ) -> None:  # pragma: no cover - compiled
@@ -139,7 +140,7 @@ def _walk_trees(
             _all_cells(walk, stack[stack.size - 1 - k], room[stack[stack.size - 1 - k]])
 
 
-@inlined
+@called
 def _all_cells(walk: _Walk, s: int, bits: Bits) -> None:  # pragma: no cover - compiled
     size = walk.first[s + 1] - walk.first[s]
     for w in range(bits.size):
@@ -151,7 +152,7 @@ def _all_cells(walk: _Walk, s: int, bits: Bits) -> None:  # pragma: no cover - c
             bits[w] = (np.uint64(1) << np.uint64(left)) - np.uint64(1)
 
 
-@inlined
+@called
 def _turn_off(
     walk: _Walk, node: int, s: int, home: int, now: Ints, gain: FloatArray, room: Bits, stack: Ints
 ) -> None:  # pragma: no cover - compiled
@@ -218,7 +219,7 @@ def _look(
                 for c in range(wide):
                     shared[r, c] = gain[r, c]
             continue
-        space.margin[i] = _margin(walk, score, space.nothing, 0)
+        space.margin[i] = _margin(walk, score, space.nothing, any_number(0))
         if not all_:
             continue
         for r in range(rows):
@@ -278,8 +279,8 @@ class TreesNearby:
         self.most = max(12, _STEPS // max(1, 4 * depth * int(own.sum())))
         self._reduced = reduced
         test = reduced.tests.of_node
-        self._walk = _Walk(
-            model.roots,
+        walk = _Walk(
+            np.ascontiguousarray(model.roots, dtype=np.int64),
             np.stack([model.left, model.right, test, np.append(slot, -1)[test]], axis=1).astype(np.int32),
             bits,
             first,
@@ -298,7 +299,7 @@ class TreesNearby:
             packed = np.packbits(np.ones(cells.goes.shape[0], bool), bitorder="little")
             full[: packed.size] = packed
             room[s] = full.view(np.uint64)
-        self._space = _Space(
+        self._space = space = _Space(
             room,
             np.zeros(2 * depth + 4, np.int64),
             np.zeros((rows, wide)),
@@ -310,6 +311,7 @@ class TreesNearby:
             np.zeros(len(places)),
             np.zeros(len(places)),
         )
+        self._walk, self._written = hand(walk), hand(space)
         largest = np.zeros((model.n_trees, model.base.size))
         np.maximum.at(largest, tree, np.abs(model.value.astype(np.float64)))
         size = np.abs(coefficients) @ (largest.sum(axis=0) + np.abs(model.base)) + np.abs(cuts * model.divisor)
@@ -327,14 +329,14 @@ class TreesNearby:
     def margins(self, choice: Choice, who: IntArray) -> FloatArray:
         """How far each of the candidates ``who`` is from being accepted; not negative where it is."""
         nobody = np.zeros(who.size, dtype=bool)
-        _look(self._walk, self._space, *self._point(choice), who, self.weight, nobody, False)
+        _look(self._walk, self._written, *self._point(choice), who, self.weight, nobody, False)
         return self._space.margin[: who.size].copy()
 
     def look(
         self, choice: Choice, who: IntArray, weight: FloatArray, counts: BoolArray
     ) -> tuple[FloatArray, FloatArray]:
         """For every move the weight accepted among ``who``, and what those that count lack."""
-        _look(self._walk, self._space, *self._point(choice), who, weight, counts, True)
+        _look(self._walk, self._written, *self._point(choice), who, weight, counts, True)
         return self._space.accepted.copy(), self._space.lacking.copy()
 
 

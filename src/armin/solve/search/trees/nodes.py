@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import entry_bare, inlined
+from armin.solve.search.compiled import called, entry_bare
 from armin.solve.search.goals import Bans, Stairs
 from armin.solve.search.trees.bound import and_both, and_kept, and_range, enough, last_below, needed
 from armin.solve.search.trees.context import enter, pick_options
@@ -45,14 +45,14 @@ from armin.solve.search.trees.data import (
     Trees,
 )
 from armin.solve.search.trees.shares import hopes
-from armin.solve.search.words import add_bit, copy_into, price_of
+from armin.solve.search.words import add_bit, any_number, copy_into, price_of
 
 __all__ = ["explore"]
 
 _PICK, _SET, _BOX = 0, 1, 2  # kinds of nodes
 
 
-@inlined
+@called
 def _cheapest(tables: Trees, d: int) -> float:  # pragma: no cover - compiled
     """The least cost of changing common feature d: options of a side come by rising cost."""
     low = np.inf
@@ -62,7 +62,7 @@ def _cheapest(tables: Trees, d: int) -> float:  # pragma: no cover - compiled
     return low
 
 
-@inlined
+@called
 def _lowest(tables: Trees, node: Node, p: int) -> float:  # pragma: no cover - compiled
     """The least cost of the range at entry p of a node."""
     d, side = node[p + FEATURE], node[p + SIDE]
@@ -71,7 +71,7 @@ def _lowest(tables: Trees, node: Node, p: int) -> float:  # pragma: no cover - c
     return float(tables.costs[tables.sides[d, side, COST] + node[p + LOW]])
 
 
-@inlined
+@called
 def _least(tables: Trees, node: Node, cost: float) -> float:  # pragma: no cover - compiled
     """The cost of a node if every feature that changes takes its cheapest option: no choice of it costs less."""
     for k in range(node[CHANGED]):
@@ -80,7 +80,7 @@ def _least(tables: Trees, node: Node, cost: float) -> float:  # pragma: no cover
     return cost
 
 
-@inlined
+@called
 def _restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) -> int:  # pragma: no cover - compiled
     """Cut the ranges of a node to what the budget allows, AND their masks into ``state.work``; note their least costs.
 
@@ -90,7 +90,7 @@ def _restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) 
     """
     sides, costs, work = tables.sides, tables.costs, state.work
     copy_into(tables.masks[ALL], work)
-    start, pick, widest = 0, 0, 1
+    start, pick, widest = any_number(0), 0, 1
     for d in range(tables.shape.common):
         state.reference[d] = np.inf if d < node[NEXT] else OPEN
     for k in range(node[CHANGED]):
@@ -106,7 +106,7 @@ def _restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) 
             high_1 = last_below(costs, sides[d, 1, COST], sides[d, 1, COUNT] - 1, room)
             if high_0 < 0 and high_1 < 0:
                 return -1
-            and_both(tables, work, d, high_0, high_1, NONE)
+            and_both(tables, work, d, high_0, high_1, any_number(NONE))
             width = high_0 + high_1 + 2
             if high_0 < 0 or high_1 < 0:
                 node[p + SIDE] = 1 if high_0 < 0 else 0
@@ -124,7 +124,7 @@ def _restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) 
     return pick
 
 
-@inlined
+@called
 def _extend(tables: Trees, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
     """Open the sets with one more feature, each after the last one of the node, so that every set comes once."""
     p = HEAD + tables.shape.local + ENTRY * node[CHANGED]
@@ -139,7 +139,7 @@ def _extend(tables: Trees, state: State, node: Node, cost: float, cap: float) ->
         state.counter[TOP] += 1
 
 
-@inlined
+@called
 def _split(tables: Trees, state: State, node: Node, p: int) -> None:  # pragma: no cover - compiled
     """Halve one range, the cheaper half on top of the stack."""
     top = state.counter[TOP]
@@ -158,8 +158,10 @@ def _split(tables: Trees, state: State, node: Node, p: int) -> None:  # pragma: 
     state.counter[TOP] = top + 2
 
 
-@inlined
-def _price(tables: Trees, state: State, bans: Bans, node: Node, settled: bool) -> float:  # pragma: no cover - compiled
+@called
+def _price(
+    tables: Trees, state: State, bans: Bans, node: Node, settled: bool | np.bool_
+) -> float:  # pragma: no cover - compiled
     """What a node must cost less than because of the features that it changes."""
     if bans.price.size == 0:
         return np.inf
@@ -175,7 +177,7 @@ def _price(tables: Trees, state: State, bans: Bans, node: Node, settled: bool) -
     return price_of(bans, changed, settled)
 
 
-@inlined
+@called
 def _open_rest(tables: Trees, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
     """AND with what is open, kept or at any option: the level just above what may still be spent, cap - cost."""
     level = LEVELS - 1
@@ -185,7 +187,7 @@ def _open_rest(tables: Trees, state: State, node: Node, cost: float, cap: float)
         state.work[w] &= state.rest[level, node[NEXT], w]
 
 
-@inlined
+@called
 def _agreed(tables: Trees, state: State, node: Node, room: float, grows: bool) -> bool:  # pragma: no cover - compiled
     """Whether a node is left by the bound over all trees at once, where that is worth its time.
 
@@ -236,7 +238,7 @@ def explore(
         grows = node[KIND] == _SET and node[NEXT] < shape.common and count[CHANGES] + node[CHANGED] < shape.limit
         while True:  # a set that may grow; then, and otherwise, the set as it is
             if not grows:
-                cap = min(cap, _price(tables, state, bans, node, True))
+                cap = min(cap, _price(tables, state, bans, node, np.bool_(True)))
                 if cost >= cap:
                     break
                 node[KIND], node[NEXT] = _BOX, shape.common

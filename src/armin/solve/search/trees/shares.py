@@ -146,20 +146,22 @@ def _shares(tables: Trees, state: State, u: int, left: int, room: float) -> None
 @inlined
 def _share(tables: Trees, state: State, v: int, u: int, left: int, room: float) -> float:  # pragma: no cover - compiled
     """Fill ``state.share`` with the best shares of one tree by spending, for a union or (-1) everybody; returns b_t."""
-    shape, values, owes, listed = tables.shape, tables.values, tables.owes, state.listed
+    shape, values, owes, owes_cost, listed = tables.shape, tables.values, tables.owes, tables.owes_cost, state.listed
+    work, mask, references, share, worth = state.work, state.mask, state.reference, state.share, state.worth
+    count, touched, owes_at = state.counter, state.touched, tables.owes_at
     size, home, done, w, end = 0, 0.0, False, tables.part[v], tables.part[v + 1]
     while w < end and not done:  # leaves come by falling value: the first that asks for nothing is the last
-        word = state.work[w]
+        word = work[w]
         if u >= 0:
-            word &= state.mask[u, w - shape.own_word]
+            word &= mask[u, w - shape.own_word]
         while word != 0 and not done:
             b = lowest_bit(word)
             word &= word - np.uint64(1)
-            at = tables.owes_at[w, b]
+            at = owes_at[w, b]
             whole, spent, changes = 0.0, 0.0, 0
             for e in range(at + 1, at + 1 + owes[at]):
-                reference = state.reference[owes[e]]
-                more, part = _asked(tables.owes_cost[e], reference, shape.is_max, left, room)
+                reference = references[owes[e]]
+                more, part = _asked(owes_cost[e], reference, shape.is_max, left, room)
                 whole += part
                 spent += more
                 changes += reference == OPEN
@@ -167,25 +169,25 @@ def _share(tables: Trees, state: State, v: int, u: int, left: int, room: float) 
             if whole == 0.0:
                 done = True
             elif changes <= left and spent * (1.0 - _TINY) < room:
-                listed[size], state.worth[0, size], state.worth[1, size] = at, home, whole
+                listed[size], worth[0, size], worth[1, size] = at, home, whole
                 size += 1
         w += 1
-    for k in range(state.counter[TOUCHED]):
+    for k in range(count[TOUCHED]):
         for e in range(PURSE + 1):
-            state.share[state.touched[k], e] = 0.0
-    state.counter[TOUCHED] = 0
+            share[touched[k], e] = 0.0
+    count[TOUCHED] = 0
     for i in range(size):
-        at, gain = listed[i], (state.worth[0, i] - home) / state.worth[1, i]
+        at, gain = listed[i], (worth[0, i] - home) / worth[1, i]
         for e in range(at + 1, at + 1 + owes[at]):
             d = owes[e]
-            more, part = _asked(tables.owes_cost[e], state.reference[d], shape.is_max, left, room)
+            more, part = _asked(owes_cost[e], references[d], shape.is_max, left, room)
             if part > 0.0:
-                if state.share[d, PURSE] == 0.0:
-                    state.share[d, PURSE] = 1.0
-                    state.touched[state.counter[TOUCHED]] = d
-                    state.counter[TOUCHED] += 1
+                if share[d, PURSE] == 0.0:
+                    share[d, PURSE] = 1.0
+                    touched[count[TOUCHED]] = d
+                    count[TOUCHED] += 1
                 level = 0 if room == np.inf else min(PURSE - 1, int(more / room * PURSE * (1.0 - _TINY)))
-                state.share[d, level] = max(state.share[d, level], gain * part)
+                share[d, level] = max(share[d, level], gain * part)
     return home
 
 

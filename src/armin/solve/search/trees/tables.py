@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import Above, TreeEnsemble
-from armin.solve.search.compiled import entry
+from armin.solve.search.compiled import entry_bare
 from armin.solve.search.trees.cells import Common
 from armin.solve.search.trees.data import ALL, COST, COUNT, KEPT, MASK, Exact, Shape, Trees
 from armin.solve.search.trees.leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots
@@ -44,21 +44,22 @@ def build_tables(reduced: Reduced, cap: float = np.inf) -> TreeSearch:
     slots = make_slots(reduced, cap)
     leaves = find_leaves(reduced, slots, cap)
     coefficients, cuts, way, _ = rows_of(model.decision)
-    exact = model.value.astype(model.precision).astype(np.float64)
+    exact = np.ascontiguousarray(model.value.astype(model.precision), dtype=np.float64)
     base = model.base.astype(model.precision).astype(np.float64)
     n_rows, n_trees = cuts.size, model.n_trees
     own = _own(reduced, leaves)
     virtual, part = _layout(own, np.diff(leaves.tree), n_rows)
     start, slack, scale = _fixed_point(model, coefficients, cuts, exact, base, leaves)
     scores = np.ascontiguousarray(coefficients @ exact[leaves.node].T)
-    values, leaf, cell_masks, valid = assign_bits(scores, scale, leaves, virtual, part, slots.first)
+    values, leaf, cell_masks, valid, _ = assign_bits(scores, scale, leaves, virtual, part, slots.first)
     commons, order = _by_importance(reduced, slots, cell_masks, valid, part, values)
     sizes, options, costs, singles, keep = _sides(commons, order, slots, cell_masks, cap)
     levels = max(1, len(commons).bit_length())
     side_levels = np.array([[int(s).bit_length() for s in row] for row in sizes], dtype=np.int64).reshape(-1, 2)
     reach_at = KEPT + levels * len(commons)
     sides = np.stack([reach_at + _starts(sizes * side_levels), sizes, _starts(sizes)], axis=2)
-    masks = _all_masks(valid, keep, singles, sides, reach_at + int((sizes * side_levels).sum()))
+    masks = np.zeros((reach_at + int((sizes * side_levels).sum()), valid.size), dtype=np.uint64)
+    _fill_masks(valid, keep, singles, sides, masks)
     n_own = int(own.sum())
     own_word = int(part[n_rows * (n_trees - n_own)])
     shape = Shape(
@@ -154,7 +155,8 @@ def _by_importance(
         [np.bitwise_or.reduce(masks[a:b], axis=0) for a, b in zip(slots.first, slots.first[1:], strict=False)]
     )
     base = valid & np.bitwise_and.reduce(free[count:], axis=0)
-    gain = _importance(masks[slots.first[:count]], free[:count], base, part, values)
+    gain = np.zeros(count)
+    _importance(masks[slots.first[:count]], free[:count], base, part, values, gain)
     order = [int(i) for i in np.argsort(-gain, kind="stable")]
     return [reduced.commons[i] for i in order], order
 
@@ -243,17 +245,19 @@ def _exact_tables(
         accepted[list(decision.accepted)] = True
     cut = float(decision.cut) if isinstance(decision, Above) else 0.0
     single = model.precision == "float32"
-    return Exact(leaf, exact, tree_at, base, accepted, cut, float(model.divisor), single, bool(model.base_last))
+    return Exact(
+        leaf, exact, tree_at, base, accepted, cut, float(model.divisor), single, bool(model.base_last),
+        np.zeros(base.size), np.zeros(base.size, dtype=np.float32),
+    )  # fmt: skip
 
 
-@entry
-def _all_masks(valid: Bits, keep: Bits, singles: Bits, sides: Ints, total: int) -> Bits:  # pragma: no cover - compiled
+@entry_bare
+def _fill_masks(valid: Bits, keep: Bits, singles: Bits, sides: Ints, out: Bits) -> None:  # pragma: no cover - compiled
     """Row 0: nothing. Row 1: all leaves. Then sparse tables: level k joins 2^k rows, so two rows join any range.
 
     Level k + 1 of kept features d is row[k, d] AND row[k, d + 2^k]; of the options of a side, the same with OR.
     """
     count, width = keep.shape
-    out = np.zeros((total, width), np.uint64)
     for w in range(width):
         out[ALL, w] = valid[w]
         for i in range(count):
@@ -278,23 +282,21 @@ def _all_masks(valid: Bits, keep: Bits, singles: Bits, sides: Ints, total: int) 
                         out[row + size + i, w] = out[row + i, w] | out[row + i + step, w]
                 step *= 2
                 row += size
-    return out
 
 
-@entry
+@entry_bare
 def _importance(
-    keep: Bits, free: Bits, base: Bits, part: Ints, values: Ints
-) -> FloatArray:  # pragma: no cover - compiled
+    keep: Bits, free: Bits, base: Bits, part: Ints, values: Ints, gain: FloatArray
+) -> None:  # pragma: no cover - compiled
     """How much feature d moves the bound: S(d free, others kept) - S(all kept) + S(all free) - S(d kept, others free).
 
     S is the sum over the trees of the best leaf that the masks leave. Only the order of the search depends on it.
     """
     count = keep.shape[0]
-    gain = np.zeros(count)
     for d in range(count):
         for v in range(part.size - 1):
-            best = np.zeros(4, np.int64)
-            done = np.zeros(4, np.bool_)
+            alone_done, without_done, every_done, none_done = False, False, False, False
+            moved = 0
             for w in range(part[v], part[v + 1]):
                 alone, without, every, none = base[w], base[w], base[w], base[w]
                 for b in range(count):
@@ -302,13 +304,12 @@ def _importance(
                     without &= keep[b, w] if b == d else free[b, w]
                     every &= free[b, w]
                     none &= keep[b, w]
-                if alone != 0 and not done[0]:
-                    best[0], done[0] = values[w, lowest_bit(alone)], True
-                if without != 0 and not done[1]:
-                    best[1], done[1] = values[w, lowest_bit(without)], True
-                if every != 0 and not done[2]:
-                    best[2], done[2] = values[w, lowest_bit(every)], True
-                if none != 0 and not done[3]:
-                    best[3], done[3] = values[w, lowest_bit(none)], True
-            gain[d] += best[0] - best[3] + best[2] - best[1]
-    return gain
+                if alone != 0 and not alone_done:
+                    moved, alone_done = moved + values[w, lowest_bit(alone)], True
+                if without != 0 and not without_done:
+                    moved, without_done = moved - values[w, lowest_bit(without)], True
+                if every != 0 and not every_done:
+                    moved, every_done = moved + values[w, lowest_bit(every)], True
+                if none != 0 and not none_done:
+                    moved, none_done = moved - values[w, lowest_bit(none)], True
+            gain[d] += moved
