@@ -494,7 +494,7 @@ def test_a_fault_of_our_own_shows_no_data(bundle: str, monkeypatch: pytest.Monke
         raise KeyError("Ada's income")
 
     monkeypatch.setattr(armin.bundle.archive, "read_archive", fail)
-    monkeypatch.setattr(armin.bundle.store, "read_archive", fail)
+    monkeypatch.setattr(armin.bundle.look, "read_archive", fail)
     result = CliRunner().invoke(app, ["inspect", bundle])
     assert (result.exit_code, "KeyError" in result.stderr) == (2, True)
     assert "Ada" not in result.output
