@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from armin.bundle.archive import read_archive
+from armin.bundle.archive import fingerprints, read_archive
 from armin.bundle.types import unknown_types
 from armin.errors import ArminError, DataError
 from armin.letter.own import check_words
@@ -24,14 +24,15 @@ def inspect_bundle(path: str | Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        The manifest, with "bytes" (size of the file), and "trust" and "letter" as found in the file rather than as
-        claimed.
+        The manifest, with "bytes" (size of the file), "fingerprint" (SHA-256 of the model, the schema and the whole),
+        and "trust" and "letter" as found in the file rather than as claimed.
     """
     manifest, parts = read_archive(Path(path))
     needs = [name for name in parts if name.endswith(".pickle")]
     if "model.skops" in parts:
         needs += unknown_types(parts["model.skops"])
-    return manifest | {"trust": needs, "letter": sorted(own_texts(parts)), "bytes": Path(path).stat().st_size}
+    found = {"trust": needs, "letter": sorted(own_texts(parts)), "bytes": Path(path).stat().st_size}
+    return manifest | found | {"fingerprint": fingerprints(manifest)}
 
 
 def own_texts(parts: dict[str, bytes]) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from armin.bundle.archive import read_archive, read_stored, write_archive, write_stored
+from armin.bundle.archive import fingerprints, read_archive, read_stored, write_archive, write_stored
 from armin.bundle.kept import ROLES, what_is_kept
 from armin.bundle.like import describe_types, frame_of_types
 from armin.bundle.look import own_texts
@@ -30,6 +30,7 @@ from armin.learned import slim
 from armin.letter.own import OwnWords, check_words, read_words
 from armin.models.encoding import Oracle
 from armin.prefit import Prefit
+from armin.recourse.origin import Origin
 from armin.schema import Schema
 
 __all__ = ["Bundle", "load_bundle", "save_bundle"]
@@ -155,7 +156,8 @@ def load_bundle(path: str | Path, *, trust: bool = False) -> Bundle:
         learned = _learned(parts, reader, trust=trust)
         model = _model(parts, trust=trust)
         like = frame_of_types(reader.read(parts["like.json"]))
-        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned, like)
+        origin = Origin(**fingerprints(manifest))
+        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned, like, origin)
         people = reader.read(parts["people.json"]) if "people.json" in parts else []
         chosen = tuple(_person(explainer, i, person) for i, person in enumerate(people, start=1))
         letter = own_texts(parts)
@@ -234,7 +236,13 @@ def _check_same(explainer: Explainer, model: Any) -> None:
 
 
 def _explainer(
-    method: type[Explainer], model: Any, schema: Schema, settings: Any, learned: Any, like: pd.DataFrame | None
+    method: type[Explainer],
+    model: Any,
+    schema: Schema,
+    settings: Any,
+    learned: Any,
+    like: pd.DataFrame | None,
+    origin: Origin,
 ) -> Explainer:
     if not isinstance(settings, dict) or not isinstance(learned, dict) or {"cost_", "sampler_"} - set(learned):
         raise DataError("The bundle lacks its settings, its cost or its sampler. Get it again from its source.")
@@ -248,7 +256,7 @@ def _explainer(
             settings[name] = NativeMissing(judge=learned[f"{name}_"])
     explainer = method(model, schema, **settings)
     cost, sampler, imputer = (learned.pop(name, None) for name in ("cost_", "sampler_", "imputer_"))
-    explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer)
+    explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin)
     explainer.__dict__.update(learned)
     return explainer
 
