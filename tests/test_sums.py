@@ -113,3 +113,18 @@ def test_by_hand(aggregate):
     ruled = replace(problem, sums=(SumRule((0, 1, 2), (2 * step, 2 * step, step), np.array([7.0])),))
     for method in ("search", "milo", "enumerate"):
         assert solve(ruled, method).cost == (5.0 if aggregate == "sum" else 2.0), method
+
+
+def test_auto_gives_linear_models_with_a_sum_to_milo():
+    """Too many choices to list; the sum allows to change two of three features a little."""
+    rng = np.random.default_rng(0)
+    steps = {d: np.append(0.0, rng.uniform(0.5, 2, 80)) for d in range(4)}
+    model = LinearModel(np.ones((1, 4)), np.array([-4.0]), Above(0.0))
+    problem = Problem.from_tables(np.zeros((50, 4)), steps, steps, model, required=50)
+    parts = tuple(steps[d][None, :] for d in range(3))
+    ruled = replace(problem, sums=(SumRule((0, 1, 2), parts, np.array([2.5])),))
+    found = solve(ruled)
+    assert (found.solver, ruled.is_solved_by(found.choice)) == ("milo-highs", True)
+    assert solve(problem).solver == "search"
+    assert solve_path(ruled)[-1].solution.cost == pytest.approx(found.cost)
+    assert solve_best(ruled, 1)[0].cost == pytest.approx(found.cost)

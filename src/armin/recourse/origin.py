@@ -24,8 +24,8 @@ class Origin:
     --------
     >>> from armin.schema import Feature
     >>> origin = Origin.of(Schema((Feature("age", "integer", lower=18, upper=90),)))
-    >>> short(origin.schema), origin.model
-    ('cd88 8e4c 4b03', None)
+    >>> len(origin.schema), origin.model
+    (64, None)
     """
 
     schema: str

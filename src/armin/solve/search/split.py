@@ -1,9 +1,10 @@
-"""Rules on three features and more: engines know pairs only, so the options are split until pairs say it all.
+"""Rules on three features and more: engines know pairs only, so the options are split until sums rule nothing out.
 
-A part of the problem lets each feature take some of its options. Without its sums, but with what they mean for each
-pair of features, it is a problem that an engine solves; its answer costs no more than the best choice of that part. If
-the answer keeps the sums, that is the best choice; if not, the options of one feature are split in two. Parts are taken
-by rising bounds, so that the first answer that keeps the sums is the cheapest.
+A part of the problem lets each feature take some of its options, but for those that are over a limit whatever the
+others do. Without its sums it is a problem that an engine solves; its answer costs no more than the best choice of that
+part. If the answer keeps the sums, that is the best choice; if not, the options of one feature are split in two. Parts
+are taken by rising bounds, so that the first answer that keeps the sums is the cheapest. Telling the engines what the
+sums mean for each pair of features took longer than it spared: pairs make each part slow.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from heapq import heappop, heappush
-from itertools import combinations
 
 import numpy as np
 
-from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.arrays import FloatArray, IntArray
 from armin.problem import Choice, PairRule, Problem, SumRule
 from armin.problem.data import WEIGHT_TOLERANCE
 from armin.solve.search.drive import Start
@@ -170,7 +170,7 @@ class Part:
         return tuple(found)
 
     def relaxed(self) -> Problem | None:
-        """The part as a problem of its own, with pairs in the place of sums; None if what is fixed is ruled out."""
+        """The part as a problem of its own, without its sums; None if what is fixed is ruled out."""
         problem, place = self.problem, {d: i for i, d in enumerate(self.free)}
         fixed = {d for d, j in enumerate(self.fixed) if j}
         if any(core <= fixed for core in problem.forbidden_cores):
@@ -202,30 +202,16 @@ class Part:
         )
 
     def _pairs(self, place: dict[int, int]) -> tuple[PairRule, ...]:
-        """What the rules and the sums say about each two of the free features."""
-        tables: dict[tuple[int, int], BoolArray] = {}
+        """What the pair rules say about the free features; those on others are in the options that are left."""
+        found = []
         for rule in self.problem.rules:
             if rule.first in place and rule.second in place:
-                pick = np.ix_(self.domains[rule.first], self.domains[rule.second])
-                both = (rule.first, rule.second)
-                tables[both] = _and(tables.get(both), rule.allowed[pick])
-        for each in self.problem.sums:
-            parts = {d: part[:, list(self.domains[d])] for d, part in zip(each.features, each.parts, strict=True)}
-            least = {d: part.min(axis=1) for d, part in parts.items()}
-            for both in combinations([d for d in each.features if d in place], 2):
-                rest = _most(each) - sum((least[d] for d in parts if d not in both), start=np.zeros(each.most.size))
-                first, second = (parts[d] for d in both)
-                table = np.asarray((first[:, :, None] + second[:, None, :] <= rest[:, None, None]).all(axis=0))
-                table[0, 0] = True  # a problem may always be left as it is; the sum itself is looked at later
-                tables[both] = _and(tables.get(both), table)
-        return tuple(PairRule(place[d], place[e], table) for (d, e), table in tables.items() if not table.all())
+                table = rule.allowed[np.ix_(self.domains[rule.first], self.domains[rule.second])]
+                found.append(PairRule(place[rule.first], place[rule.second], table))
+        return tuple(found)
 
     def _with(self, feature: int, options: tuple[int, ...]) -> Domains:
         return (*self.domains[:feature], options, *self.domains[feature + 1 :])
-
-
-def _and(known: BoolArray | None, table: BoolArray) -> BoolArray:
-    return table if known is None else known & table
 
 
 def _thin(rule: SumRule, left: list[IntArray]) -> None:
