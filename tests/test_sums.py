@@ -13,6 +13,7 @@ from armin.errors import ParameterError
 from armin.models.kinds import Above, LinearModel
 from armin.problem import Problem, SumRule
 from armin.solve import solve, solve_best, solve_path
+from armin.solve.exact import picked
 from test_agreement import check
 
 from problems import KINDS, problems
@@ -116,15 +117,13 @@ def test_by_hand(aggregate):
 
 
 def test_auto_gives_linear_models_with_a_sum_to_milo():
-    """Too many choices to list; the sum allows to change two of three features a little."""
-    rng = np.random.default_rng(0)
-    steps = {d: np.append(0.0, rng.uniform(0.5, 2, 80)) for d in range(4)}
-    model = LinearModel(np.ones((1, 4)), np.array([-4.0]), Above(0.0))
-    problem = Problem.from_tables(np.zeros((50, 4)), steps, steps, model, required=50)
-    parts = tuple(steps[d][None, :] for d in range(3))
-    ruled = replace(problem, sums=(SumRule((0, 1, 2), parts, np.array([2.5])),))
+    """Too many choices to list: 40 steps of each of four features, of which the sum allows three a little."""
+    steps = {d: np.arange(41.0) for d in range(4)}
+    costs = {0: steps[0], 1: 2 * steps[1], 2: 3 * steps[2], 3: 4 * steps[3]}
+    model = LinearModel(np.ones((1, 4)), np.array([-30.0]), Above(0.0))
+    problem = Problem.from_tables(np.zeros((1, 4)), steps, costs, model, required=1)
+    ruled = replace(problem, sums=(SumRule((0, 1, 2), (steps[0][None],) * 3, np.array([20.0])),))
     found = solve(ruled)
-    assert (found.solver, ruled.is_solved_by(found.choice)) == ("milo-highs", True)
-    assert solve(problem).solver == "search"
-    assert solve_path(ruled)[-1].solution.cost == pytest.approx(found.cost)
-    assert solve_best(ruled, 1)[0].cost == pytest.approx(found.cost)
+    assert (found.solver, found.choice, found.cost) == ("milo-highs", (20, 0, 0, 10), 60.0)
+    assert [picked(one, "auto") for one in (problem, ruled)] == ["search", "milo"]
+    assert solve_path(ruled)[-1].solution.cost == solve_best(ruled, 1)[0].cost == 60.0
