@@ -31,7 +31,7 @@ from worlds import MODELS, make_world
 # read back
 
 
-@settings(max_examples=12, deadline=None, phases=[Phase.generate])
+@settings(max_examples=6, deadline=None, phases=[Phase.generate])
 @given(
     seed=st.integers(0, 10_000),
     kind=st.sampled_from(sorted(MODELS)),
@@ -94,7 +94,7 @@ def test_other_texts_are_refused(plan: Recourse, loans: Any) -> None:
 # judged again
 
 
-@settings(max_examples=8, deadline=None, phases=[Phase.generate])
+@settings(max_examples=5, deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 10_000), kind=st.sampled_from(sorted(MODELS)), blanks=st.integers(0, 2))
 def test_the_same_explainer_says_the_same_share(seed: int, kind: str, blanks: int) -> None:
     world = make_world(seed, kind, blanks=blanks)
