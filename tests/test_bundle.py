@@ -59,9 +59,10 @@ DAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def said(explainer: Any, row: Any) -> dict[str, Any]:
-    """The answer without what a clock says."""
+    """The answer without what a clock says, and where it comes from."""
     data: dict[str, Any] = explainer.explain(row).to_dict()
     del data["proof"]["seconds"], data["proof"]["steps"]
+    del data["certificate"]["fingerprint"]  # only who comes from a bundle knows its model's
     return data
 
 

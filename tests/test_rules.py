@@ -190,7 +190,7 @@ def test_refusals(rule, message):
 
 def test_unknown_rules_in_a_file():
     text = SCHEMA.to_toml() + '\n[[rules]]\nrule = "never"\n'
-    with pytest.raises(SchemaError, match="at_least, at_most_one, forbid, if_then, together"):
+    with pytest.raises(SchemaError, match="at_least, at_most_one, forbid, if_then, linear, together"):
         Schema.from_toml(text)
     with pytest.raises(SchemaError, match="wrong or missing keys"):
         Schema.from_toml(SCHEMA.to_toml() + '\n[[rules]]\nrule = "at_least"\nlarger = "total"\n')

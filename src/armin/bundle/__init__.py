@@ -1,7 +1,10 @@
 """One file that holds a model, its schema and all that explaining needs; safe to load, and open about what it keeps.
 
+The names are those of ``__init__.pyi``. Each is loaded when it is first used, so that looking at a bundle is quick.
+
 >>> import tempfile, pathlib
 >>> from armin import ARMIN
+>>> from armin.bundle import inspect_bundle, save_bundle
 >>> from armin.datasets import make_loans
 >>> loans = make_loans()
 >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
@@ -11,6 +14,6 @@
 Column names, column types, and the schema's bounds and categories.
 """
 
-from armin.bundle.store import Bundle, inspect_bundle, load_bundle, save_bundle
+import lazy_loader
 
-__all__ = ["Bundle", "inspect_bundle", "load_bundle", "save_bundle"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

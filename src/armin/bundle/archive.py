@@ -21,7 +21,7 @@ import numpy as np
 
 from armin.errors import DataError
 
-__all__ = ["FORMAT", "MOST_BYTES", "read_archive", "read_stored", "write_archive", "write_stored"]
+__all__ = ["FORMAT", "MOST_BYTES", "fingerprints", "read_archive", "read_stored", "write_archive", "write_stored"]
 
 FORMAT = 1
 """Version of the bundle's format that this release writes, and the newest that it reads."""
@@ -138,6 +138,18 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
                 "Get the bundle again from its source."
             )
     return manifest, parts
+
+
+def fingerprints(manifest: dict[str, Any]) -> dict[str, str]:
+    """Of the model, the schema and the whole bundle; the date and the title do not count.
+
+    >>> fingerprints({"parts": {"model.skops": {"sha256": "cd"}, "schema.toml": {"sha256": "ab"}}})["schema"]
+    'ab'
+    """
+    parts = {name: str(part["sha256"]) for name, part in manifest["parts"].items()}
+    whole = "".join(f"{name} {parts[name]}\n" for name in sorted(parts))
+    model = parts.get("model.skops", parts.get("model.pickle", ""))
+    return {"model": model, "schema": parts.get("schema.toml", ""), "bundle": _digest(whole.encode())}
 
 
 def _listed(archive: zipfile.ZipFile, shown: str) -> dict[str, zipfile.ZipInfo]:

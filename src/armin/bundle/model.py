@@ -7,67 +7,17 @@ import json
 import zipfile
 from typing import Any
 
-from armin.bundle.archive import read_stored, write_stored
+from armin.bundle.archive import write_stored
 from armin.bundle.trees import check_trees, parts_of
+from armin.bundle.types import TRUSTED, contents, skops, unknown_types
 from armin.errors import DataError, MissingDependencyError, ModelError
 
-__all__ = ["dump_model", "dump_pickle", "load_model", "load_pickle", "unknown_types"]
-
-TRUSTED = frozenset(
-    {
-        "sklearn.tree._tree.Tree",  # skops leaves it to us, and check_trees looks at what is inside
-        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
-        "sklearn.calibration._CalibratedClassifier",
-        "sklearn.calibration._SigmoidCalibration",
-        "sklearn.calibration._TemperatureScaling",
-        "sklearn.metrics._classification.balanced_accuracy_score",
-        "sklearn.metrics._scorer._CurveScorer",
-        "sklearn.metrics._scorer._PassthroughScorer",
-        "sklearn.metrics._scorer._Scorer",
-        "sklearn.model_selection._split.KFold",
-        "sklearn.model_selection._split.StratifiedKFold",
-        "sklearn.utils._bunch.Bunch",
-        "sklearn.utils._metadata_requests.MetadataRequest",
-        "sklearn.utils._metadata_requests.MethodMetadataRequest",
-        "scipy.interpolate._bsplines.BSpline",
-        "scipy._lib.array_api_compat.numpy._aliases.asarray",
-        "numpy.dtype",
-        "collections.OrderedDict",
-        "xgboost.core.Booster",
-        "xgboost.sklearn.XGBClassifier",
-        "lightgbm.basic.Booster",
-        "lightgbm.sklearn.LGBMClassifier",
-        "catboost.core.CatBoostClassifier",
-    }
-)
-"""Types that may be made from a file beyond those that skops itself trusts. Names, not packages: a package also holds
-functions that do things."""
-
-LOADERS = frozenset(
-    {
-        "BytearrayNode", "BytesNode", "CachedNode", "DTypeNode", "DefaultDictNode", "DictNode", "FunctionNode",
-        "JsonNode", "ListNode", "LossNode", "MaskedArrayNode", "NdArrayNode", "ObjectNode", "RandomGeneratorNode",
-        "RandomStateNode", "SetNode", "SliceNode", "SparseMatrixNode", "TreeNode", "TupleNode", "TypeNode",
-    }
-)  # fmt: skip
-"""The ways of making an object that a plain model needs; others call what the file names."""
-
-
-def _skops() -> Any:
-    try:
-        import skops.io as sio
-    except ImportError:
-        raise MissingDependencyError(
-            'A bundle needs the library skops. Install it with: pip install "armin[bundle]"'
-        ) from None
-    return sio
+__all__ = ["dump_model", "dump_pickle", "load_model", "load_pickle"]
 
 
 def dump_model(model: Any) -> bytes:
     """The model in skops' format; the same model gives the same bytes."""
-    sio = _skops()
+    sio = skops()
     try:
         data = sio.dumps(model)
     except Exception as error:  # whatever a stranger's __getstate__ raises
@@ -81,12 +31,14 @@ def dump_model(model: Any) -> bytes:
 
 def load_model(data: bytes, *, trust: bool) -> Any:
     """The model behind :func:`dump_model`; types that are not known are refused by name unless trusted."""
-    names, odd = _contents(data)
-    sio = _skops()
+    made, odd = contents(data)
+    sio = skops()
     try:
         if odd and not trust:
             raise _untrusted(odd)
-        model = sio.loads(data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(names & TRUSTED))
+        model = sio.loads(
+            data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(TRUSTED & {name for _, name in made})
+        )
     except ModelError:
         raise
     except sio.exceptions.UntrustedTypesFoundException:
@@ -120,21 +72,6 @@ def _untrusted(names: list[str]) -> ModelError:
     )
 
 
-def unknown_types(data: bytes) -> list[str]:
-    """The types in a model's file that are not on the list, and unusual ways of making objects; nothing is loaded.
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> unknown_types(dump_model(LogisticRegression().fit([[0], [1]], [0, 1])))
-    []
-    """
-    _, odd = _contents(data)
-    sio = _skops()
-    try:
-        return [*odd, *sorted(set(sio.get_untrusted_types(data=data)) - TRUSTED)]
-    except Exception as error:  # as in load_model
-        raise DataError(f"The bundle's model cannot be read ({type(error).__name__}). It is damaged.") from None
-
-
 def dump_pickle(thing: Any) -> bytes:
     """Anything, as a pickle."""
     import joblib
@@ -163,29 +100,6 @@ def load_pickle(data: bytes, what: str, *, trust: bool) -> Any:
             f"{what} cannot be loaded ({type(error).__name__}: {error}). The libraries that made it must be installed; "
             "'armin inspect' shows which."
         ) from None
-
-
-def _contents(data: bytes) -> tuple[set[str], list[str]]:
-    """The types that a model's file names, and the unusual ways in which it wants objects made."""
-    entries = read_stored(data, "The bundle's model")
-    names: set[str] = set()
-    odd: set[str] = set()
-    try:
-        stack = [json.loads(entries["schema.json"])]
-    except (KeyError, ValueError, RecursionError):
-        raise DataError("The bundle's model is not in skops' format. Get the bundle again from its source.") from None
-    while stack:
-        node = stack.pop()
-        if isinstance(node, list):
-            stack.extend(node)
-        elif isinstance(node, dict):
-            stack.extend(node.values())
-            if "__loader__" in node:
-                name = f"{node.get('__module__')}.{node.get('__class__')}"
-                names.add(name)
-                if node["__loader__"] not in LOADERS:
-                    odd.add(f"{name} ({node['__loader__']})")
-    return names, sorted(odd)
 
 
 def _canonical(data: bytes) -> bytes:

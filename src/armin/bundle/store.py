@@ -1,4 +1,4 @@
-"""One file with all that is needed to explain: written, looked at, and loaded."""
+"""One file with all that is needed to explain: written and loaded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from armin.bundle.archive import read_archive, read_stored, write_archive, write_stored
+from armin.bundle.archive import fingerprints, read_archive, read_stored, write_archive, write_stored
 from armin.bundle.kept import ROLES, what_is_kept
 from armin.bundle.like import describe_types, frame_of_types
+from armin.bundle.look import own_texts
 from armin.bundle.manifest import NATIVE, OBJECT, describe, settings_of
-from armin.bundle.model import dump_model, dump_pickle, load_model, load_pickle, unknown_types
+from armin.bundle.model import dump_model, dump_pickle, load_model, load_pickle
 from armin.bundle.plain import Reader, Writer
+from armin.bundle.types import unknown_types
 from armin.errors import ArminError, DataError, ModelError, ParameterError
 from armin.explainer import ARMIN, ImputationAR, RobustAR
 from armin.explainer.estimator import Explainer
@@ -28,9 +30,10 @@ from armin.learned import slim
 from armin.letter.own import OwnWords, check_words, read_words
 from armin.models.encoding import Oracle
 from armin.prefit import Prefit
+from armin.recourse.origin import Origin
 from armin.schema import Schema
 
-__all__ = ["Bundle", "inspect_bundle", "load_bundle", "save_bundle"]
+__all__ = ["Bundle", "load_bundle", "save_bundle"]
 
 METHODS: dict[str, type[Explainer]] = {"ARMIN": ARMIN, "RobustAR": RobustAR, "ImputationAR": ImputationAR}
 LEARNED = ("cost_", "sampler_", "imputer_", "people_", "others_", "calibrations_", "held_out_")
@@ -153,10 +156,11 @@ def load_bundle(path: str | Path, *, trust: bool = False) -> Bundle:
         learned = _learned(parts, reader, trust=trust)
         model = _model(parts, trust=trust)
         like = frame_of_types(reader.read(parts["like.json"]))
-        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned, like)
+        origin = Origin(**fingerprints(manifest))
+        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned, like, origin)
         people = reader.read(parts["people.json"]) if "people.json" in parts else []
         chosen = tuple(_person(explainer, i, person) for i, person in enumerate(people, start=1))
-        letter = _letter(parts)
+        letter = own_texts(parts)
     except ArminError:
         raise
     except Exception as error:  # a part that is well-formed but makes no sense
@@ -165,26 +169,6 @@ def load_bundle(path: str | Path, *, trust: bool = False) -> Bundle:
             "of the libraries; 'armin inspect' shows which."
         ) from None
     return Bundle(explainer, manifest, chosen, letter)
-
-
-def inspect_bundle(path: str | Path) -> dict[str, Any]:
-    """What a bundle says about itself, with checksums verified; no model is loaded and no code is run.
-
-    Parameters
-    ----------
-    path : the file
-
-    Returns
-    -------
-    dict
-        The manifest, with "bytes" (size of the file), and "trust" and "letter" as found in the file rather than as
-        claimed.
-    """
-    manifest, parts = read_archive(Path(path))
-    needs = [name for name in parts if name.endswith(".pickle")]
-    if "model.skops" in parts:
-        needs += unknown_types(parts["model.skops"])
-    return manifest | {"trust": needs, "letter": sorted(_letter(parts)), "bytes": Path(path).stat().st_size}
 
 
 def _parts(explainer: Explainer, known: dict[str, Any], *, trust: bool) -> tuple[dict[str, bytes], list[str]]:
@@ -252,7 +236,13 @@ def _check_same(explainer: Explainer, model: Any) -> None:
 
 
 def _explainer(
-    method: type[Explainer], model: Any, schema: Schema, settings: Any, learned: Any, like: pd.DataFrame | None
+    method: type[Explainer],
+    model: Any,
+    schema: Schema,
+    settings: Any,
+    learned: Any,
+    like: pd.DataFrame | None,
+    origin: Origin,
 ) -> Explainer:
     if not isinstance(settings, dict) or not isinstance(learned, dict) or {"cost_", "sampler_"} - set(learned):
         raise DataError("The bundle lacks its settings, its cost or its sampler. Get it again from its source.")
@@ -266,7 +256,7 @@ def _explainer(
             settings[name] = NativeMissing(judge=learned[f"{name}_"])
     explainer = method(model, schema, **settings)
     cost, sampler, imputer = (learned.pop(name, None) for name in ("cost_", "sampler_", "imputer_"))
-    explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer)
+    explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin)
     explainer.__dict__.update(learned)
     return explainer
 
@@ -295,16 +285,6 @@ def _texts(folder: Path) -> dict[str, dict[str, Any]]:
             "folder where letters are written: armin letter --templates, armin serve --templates."
         )
     return read_words(folder)
-
-
-def _letter(parts: dict[str, bytes]) -> dict[str, dict[str, Any]]:
-    """A company's texts by language, whatever the part claims."""
-    try:
-        return check_words(json.loads(parts.get("letter.json", b"{}")))
-    except ArminError as error:
-        raise DataError(f"The bundle's texts cannot be used: {error}") from None
-    except (ValueError, RecursionError):
-        raise DataError("The bundle's texts cannot be read. Get it again from its source.") from None
 
 
 def _person(explainer: Explainer, number: int, person: Any) -> dict[str, Any]:

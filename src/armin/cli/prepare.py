@@ -118,13 +118,14 @@ def _tell(found: dict[str, Any], name: str) -> None:
         "Method": f"{found.get('method')}; wanted: {' or '.join(map(str, found.get('desired', [])))}",
         "Columns": ", ".join(found.get("features", [])),
         "Settings": ", ".join(f"{key}={value}" for key, value in found.get("settings", {}).items()),
+        "Fingerprint": ", ".join(f"{what} {value[:12]}" for what, value in found["fingerprint"].items() if value),
         "People": f"prepared applicants: {found.get('people', 0)}",
         "Letter": ", ".join(found["letter"]) or "as packaged with ARMIN",
         "Made with": ", ".join(f"{key} {value}" for key, value in found.get("libraries", {}).items()),
         "Loads": f"with --trust only: {', '.join(found['trust'])}" if found["trust"] else "safely, without --trust",
     }
     for key, value in said.items():
-        typer.echo(f"{key + ':':<11}{value}")
+        typer.echo(f"{key + ':':<13}{value}")
     typer.echo("What it keeps about the training data:")
     for sentence in found.get("kept", []):
         typer.echo(f"  - {sentence}")

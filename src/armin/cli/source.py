@@ -39,6 +39,8 @@ def open_source(source: Source, settings: Settings) -> tuple[Explainer, Mapping[
     """The explainer, from a bundle or from scratch, and the bundle's own texts if it has any."""
     if source.bundle is None:
         return build_explainer(source, settings), None
+    import scipy.special  # noqa: F401  before pandas: skops looks through all modules for its functions, oldest first
+
     from armin.bundle import load_bundle
 
     twice = [name for name in NEEDED if getattr(source, name)]

@@ -113,7 +113,7 @@ def accepted_as_is(fitted: Fitted, world: World, codes: FloatArray, fresh: Sampl
     )
     certificate = Certificate(
         Status.OPTIMAL, 0.0, 0.0, None, answer.validity, found, None, None, None, len(answer.blanks),
-        fitted.ready.name, 1, _seed(fitted), library_versions(), world=world,
+        fitted.ready.name, 1, _seed(fitted), library_versions(), world=world, origin=fitted.origin,
     )  # fmt: skip
     return replace(answer, certificate=certificate)
 
@@ -141,7 +141,7 @@ def _certificate(fitted: Fitted, answer: Recourse, stated: Stated, calibration: 
     return Certificate(
         answer.status, answer.bound, answer.gap, answer.confidence, answer.validity, answer.fresh, error, calibration,
         answer.conditioned, len(answer.blanks), fitted.ready.name, stated.candidates.shape[0], _seed(fitted),
-        library_versions(), world=answer.world,
+        library_versions(), world=answer.world, origin=fitted.origin,
     )  # fmt: skip
 
 

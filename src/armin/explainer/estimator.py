@@ -26,6 +26,7 @@ from armin.explainer.constraints import check_parameters, check_whole
 from armin.explainer.fitted import Fitted, read_row
 from armin.explainer.judge import MisreadError
 from armin.explainer.memory import GuessingJudge, guessed_wrong
+from armin.explainer.recheck import recheck
 from armin.explainer.settings import Decision, Reapply, Settings, Solving
 from armin.explainer.stress import Kind, StressTest, stress_test
 from armin.explainer.threads import in_one_thread, one_thread
@@ -34,6 +35,8 @@ from armin.models.encoding import Oracle, read_classifier
 from armin.problem import Problem, Solution
 from armin.promise import Calibration
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
+from armin.recourse.origin import Origin
+from armin.recourse.recheck import Recheck
 from armin.schema import Rows, Schema
 from armin.words import Message
 
@@ -152,13 +155,22 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             )
         return self.fitted_.sampler
 
-    def bind(self, like: pd.DataFrame | None, *, cost: Cost, sampler: Sampler, imputer: Imputer | None = None) -> Self:
+    def bind(
+        self,
+        like: pd.DataFrame | None,
+        *,
+        cost: Cost,
+        sampler: Sampler,
+        imputer: Imputer | None = None,
+        origin: Origin | None = None,
+    ) -> Self:
         """Put a classifier and what was learned before together, without learning anything.
 
         Parameters
         ----------
         like : an empty frame with the types of the training data; None if it was an array
         cost, sampler, imputer : fitted
+        origin : the fingerprints of the bundle that all this comes from, if it does
 
         Returns
         -------
@@ -172,6 +184,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self.fitted_ = Fitted(
             self.schema, tuple(decision.target.labels), like, decision, oracle, read, cost, sampler, self._settings(),
             imputer, isinstance(self.sampler, NativeMissing), oracle is not decision,
+            origin=origin or Origin.of(self.schema),
         )  # fmt: skip
         self._checked = ()
         self._bound = {name: getattr(self, name) for name in self.learned} | {"blackbox": self.method == "blackbox"}
@@ -245,6 +258,33 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         fitted = self.current
         codes = read_row(fitted.schema, row, locked)
         return self._explain(fitted, codes, locked)
+
+    @in_one_thread
+    def recheck(self, plan: Recourse, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Recheck:
+        """Whether a plan that was kept, perhaps one of an older model, still holds.
+
+        Parameters
+        ----------
+        plan : the plan, such as ``Recourse.from_json(text, schema)``
+        row : the row as it was submitted; a kept plan does not hold it
+        locked : features that this person cannot change, on top of the schema
+
+        Returns
+        -------
+        Recheck
+            Judged by this explainer's model, on fresh completions as it draws them.
+
+        Examples
+        --------
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> loans = make_loans()
+        >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
+        >>> explainer.recheck(explainer.explain(loans.applicant), loans.applicant).verdict
+        'holds'
+        """
+        fitted = self.current
+        return recheck(fitted, plan, read_row(fitted.schema, row, locked), locked)
 
     def _explain(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Recourse:
         return advise(fitted, codes, locked)

@@ -18,6 +18,7 @@ from armin.impute import Imputer, RowSampler, Sampler, row_sampler
 from armin.models.encoding import Judge, ReadClassifier
 from armin.models.kinds import BlackBox
 from armin.problem.remembered import Remembered
+from armin.recourse.origin import Origin
 from armin.schema import Rows, Schema
 
 __all__ = ["Fitted", "ReadyRows", "read_row"]
@@ -74,6 +75,7 @@ class Fitted:
     refusals : what the model said to a pattern of blanks that it does not take; found out once for each pattern
     remembered : options of features by their values; found out once for each value
     ready : samplers that were made ready for a row
+    origin : the fingerprints of all this
     """
 
     schema: Schema
@@ -91,6 +93,7 @@ class Fitted:
     refusals: dict[bytes, str | None] = field(default_factory=dict)
     remembered: Remembered = None  # type: ignore[assignment]  # made below
     ready: ReadyRows = None  # type: ignore[assignment]
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         # what was found out about another schema, model, cost or sampler does not hold here

@@ -26,6 +26,7 @@ from armin.impute import Imputer, NativeMissing, Sampler, as_imputer
 from armin.problem import Problem, Solution
 from armin.promise import Calibration, Pattern, Promise
 from armin.recourse import Recourse
+from armin.recourse.origin import Origin
 from armin.schema import Rows, Schema
 from armin.solve import stopped
 from armin.words import Message
@@ -150,8 +151,16 @@ class ARMIN(Explainer):
             self._keep_people(others)
         return self
 
-    def bind(self, like: pd.DataFrame | None, *, cost: Cost, sampler: Sampler, imputer: Imputer | None = None) -> Self:
-        super().bind(like, cost=cost, sampler=sampler, imputer=imputer)
+    def bind(
+        self,
+        like: pd.DataFrame | None,
+        *,
+        cost: Cost,
+        sampler: Sampler,
+        imputer: Imputer | None = None,
+        origin: Origin | None = None,
+    ) -> Self:
+        super().bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin)
         self.calibrations_: dict[Pattern, Calibration] = {}
         self.held_out_ = False
         return self

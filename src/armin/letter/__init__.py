@@ -1,7 +1,9 @@
-"""A one-page letter for the person: decision, reasons, plan, other ways, what is not known, what is not promised."""
+"""A one-page letter for the person: decision, reasons, plan, other ways, what is not known, what is not promised.
 
-from armin.letter.own import check_words, read_words
-from armin.letter.reference import check_reference, new_reference
-from armin.letter.write import Letter, write_letter
+The names are those of ``__init__.pyi``. Each is loaded when it is first used: a company's texts can be checked without
+the libraries that write a letter.
+"""
 
-__all__ = ["Letter", "check_reference", "check_words", "new_reference", "read_words", "write_letter"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

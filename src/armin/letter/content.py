@@ -9,6 +9,7 @@ from typing import Any
 
 from armin.promise import Calibration
 from armin.recourse import Recourse
+from armin.recourse.origin import short
 from armin.schema import Schema
 from armin.words import Catalogue, Message, Name
 from armin.words.numbers import round_percent
@@ -72,6 +73,12 @@ class Notice:
     def planned(self) -> bool:
         """Whether there are changes to ask for."""
         return bool(self.plan.changes)
+
+    @property
+    def model(self) -> str | None:
+        """The fingerprint of the model that decided, shortened; None if it does not come from a bundle."""
+        origin = None if self.plan.certificate is None else self.plan.certificate.origin
+        return None if origin is None or origin.model is None else short(origin.model)
 
     @property
     def native(self) -> bool:

@@ -172,6 +172,7 @@ def _context(notice: Notice, applicant: str, organisation: str, reference: str) 
             (say("letter.date"), words.date(notice.date)),
             (say("letter.reference"), reference),
             (say("letter.valid_until"), words.date(notice.until)),
+            *([] if notice.model is None else [(say("letter.model"), notice.model)]),
         ],
         "sections": sections(notice),
         "closing": say("letter.closing"),

@@ -10,5 +10,6 @@ from armin.problem.data import (
     Status,
     required_weight,
 )
+from armin.problem.sums import SumRule
 
-__all__ = ["Choice", "Options", "PairRule", "PathPoint", "Problem", "Solution", "Status", "required_weight"]
+__all__ = ["Choice", "Options", "PairRule", "PathPoint", "Problem", "Solution", "Status", "SumRule", "required_weight"]

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
 from armin.models.kinds import Model
+from armin.problem.sums import SumRule
 
 __all__ = [
     "Choice",
@@ -123,6 +124,7 @@ class Problem:
     max_changes : how many features may change; None for no limit
     aggregate : "sum" or "max" of the chosen options' costs
     rules : pairs of options that exclude each other
+    sums : options of three features and more that may not add up to more than a limit
     forbidden : choices that are ruled out one by one
     forbidden_sets : sets of features (their positions in ``options``): a choice that changes exactly these is ruled out
     forbidden_cores : sets of features: a choice that changes all of these, and perhaps more, is ruled out
@@ -137,6 +139,7 @@ class Problem:
     max_changes: int | None = None
     aggregate: Literal["sum", "max"] = "sum"
     rules: tuple[PairRule, ...] = ()
+    sums: tuple[SumRule, ...] = ()
     forbidden: frozenset[Choice] = frozenset()
     forbidden_sets: frozenset[frozenset[int]] = frozenset()
     forbidden_cores: frozenset[frozenset[int]] = frozenset()
@@ -257,7 +260,9 @@ class Problem:
             return False
         if any(core <= changed for core in self.forbidden_cores):
             return False
-        return all(rule.allowed[choice[rule.first], choice[rule.second]] for rule in self.rules)
+        if not all(rule.allowed[choice[rule.first], choice[rule.second]] for rule in self.rules):
+            return False
+        return all(rule.allows(choice) for rule in self.sums)
 
     def enough(self, weight: float) -> bool:
         """Whether an accepted ``weight`` satisfies the requirement."""
@@ -413,6 +418,14 @@ def _check_parts(problem: Problem) -> None:
             raise ParameterError(
                 f"A PairRule must have a table of shape {shape} in which changing nothing is allowed. "
                 f"Got shape {rule.allowed.shape}."
+            )
+
+    for each in problem.sums:
+        sizes = tuple((each.most.size, problem.options[d].size) for d in each.features)
+        if tuple(part.shape for part in each.parts) != sizes or not each.allows(problem.keep):
+            raise ParameterError(
+                f"A SumRule must have parts of the shapes {sizes} by which changing nothing is allowed. "
+                f"Got the shapes {tuple(part.shape for part in each.parts)}."
             )
 
 

@@ -1,16 +1,18 @@
-"""The rules between features, on one person's grid: options that fall away, and pairs that exclude each other."""
+"""The rules between features, on one person's grid: options that fall away, pairs that exclude each other, and sums."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from armin.actions import ActionGrid, Move
 from armin.arrays import FloatArray
-from armin.problem import PairRule
+from armin.problem import PairRule, SumRule
+from armin.schema import Linear
 
-__all__ = ["apply_rules"]
+__all__ = ["apply_rules", "sum_rules"]
 
 
 def apply_rules(grid: ActionGrid, candidates: FloatArray) -> tuple[ActionGrid, tuple[PairRule, ...]]:
@@ -45,12 +47,50 @@ def apply_rules(grid: ActionGrid, candidates: FloatArray) -> tuple[ActionGrid, t
     place = {move.position: i for i, move in enumerate(moves)}
     pairs = []
     for rule in rules:
-        where = [place.get(schema.position(name)) for name in rule.features]
-        if len(where) == 2 and where[0] is not None and where[1] is not None:
+        where = [place[position] for name in rule.features if (position := schema.position(name)) in place]
+        if len(where) == 2:
             table = rule.table(schema, moves[where[0]], moves[where[1]], candidates)
             if not table.all():
                 pairs.append(PairRule(where[0], where[1], table, str(rule.message(schema))))
     return thinned, tuple(pairs)
+
+
+def sum_rules(grid: ActionGrid, candidates: FloatArray) -> tuple[SumRule, ...]:
+    """The linear rules of which three features or more can move; the others are in the pairs of :func:`apply_rules`.
+
+    Parameters
+    ----------
+    grid : what the person could do
+    candidates : codes of the completions (N, D)
+    """
+    schema, n = grid.schema, candidates.shape[0]
+    place = {move.position: i for i, move in enumerate(grid.moves)}
+    found = []
+    for rule in schema.rules:
+        if not isinstance(rule, Linear):
+            continue
+        where = {name: place[position] for name in rule.features if (position := schema.position(name)) in place}
+        if len(where) < 3:
+            continue
+        most = np.full(n, rule.limit)
+        for name in rule.features:
+            if name not in where:
+                most -= rule.part(name, candidates[:, schema.position(name)])
+        moving = [rule.part(name, grid.moves[i].values) for name, i in where.items()]
+        parts = [np.broadcast_to(part, (n, part.shape[1])) for part in moving]
+        # who breaks the rule as things stand is not bound by it, and equal completions need one row
+        bound = rule.fits(schema, candidates)
+        rows = np.unique(np.column_stack([*parts, most])[bound], axis=0)
+        if np.any(sum(_largest(rows, parts)) > rows[:, -1]):
+            split = np.split(rows[:, :-1], np.cumsum([part.shape[1] for part in parts])[:-1], axis=1)
+            found.append(SumRule(tuple(where.values()), tuple(split), rows[:, -1], str(rule.message(schema))))
+    return tuple(found)
+
+
+def _largest(rows: FloatArray, parts: list[FloatArray]) -> list[FloatArray]:
+    """The most that each feature can add, in each row."""
+    ends = np.cumsum([0, *(part.shape[1] for part in parts)])
+    return [rows[:, low:high].max(axis=1, initial=-np.inf) for low, high in pairwise(ends)]
 
 
 def _still(position: int, candidates: FloatArray) -> Move:

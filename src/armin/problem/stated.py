@@ -12,7 +12,7 @@ from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
 from armin.problem.data import Choice, Problem
 from armin.problem.remembered import Priced, Remembered, price
-from armin.problem.rules import apply_rules
+from armin.problem.rules import apply_rules, sum_rules
 
 __all__ = ["Stated", "state_problem"]
 
@@ -136,6 +136,7 @@ def state_problem(
         max_changes=max_changes,
         aggregate=cost.aggregate,
         rules=rules,
+        sums=sum_rules(grid, candidates),
         checks=False,
     )
     prices = tuple(part.prices for part in parts)

@@ -3,7 +3,8 @@
 from armin.recourse.answers import Change, Failure, Outcome, Recourse, Recourses
 from armin.recourse.certificate import Certificate, Validity
 from armin.recourse.path import RecoursePath
+from armin.recourse.recheck import Recheck
 
 __all__ = [
-    "Certificate", "Change", "Failure", "Outcome", "Recourse", "RecoursePath", "Recourses", "Validity",
+    "Certificate", "Change", "Failure", "Outcome", "Recheck", "Recourse", "RecoursePath", "Recourses", "Validity",
 ]  # fmt: skip

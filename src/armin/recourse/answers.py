@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
@@ -16,6 +16,7 @@ from armin.arrays import FloatArray
 from armin.errors import ArminError
 from armin.problem import Status
 from armin.recourse.certificate import Certificate, Validity
+from armin.recourse.kept import certificate_from, checked, message_from, parsed, validity_from, world_from
 from armin.recourse.world import COMPLETE, World
 from armin.report.html import recourse_html
 from armin.report.plot import plot_recourse
@@ -127,6 +128,7 @@ class Change:
             "before": self.before,
             "after": self.after,
             "amount": self.amount,
+            "sense": self.sense,
             "before_text": feature.show(self.before),
             "after_text": None if self.after is None else feature.show(self.after),
             "amount_text": None if self.amount is None else feature.show_amount(self.amount),
@@ -328,6 +330,35 @@ class Recourse:
         notes = [note.to_dict() if isinstance(note, Message) else None for note in self.notes]
         return summary | {"headline": str(first), "messages": {"headline": first.to_dict(), "notes": notes}}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], schema: Schema) -> Recourse:
+        """The answer behind :meth:`to_dict`; its own dictionary is the same again, but for a promise.
+
+        Parameters
+        ----------
+        data : the dictionary; other keys, such as the "row" of the command line, do not matter
+        schema : the schema by which the answer was made, or one that has its features
+
+        Returns
+        -------
+        Recourse
+            Names in its notes are texts, and the test on real people behind a promise is left out.
+        """
+        return checked(data, FORMAT, lambda: cls(**_kept(data, schema)))
+
+    @classmethod
+    def from_json(cls, text: str, schema: Schema) -> Recourse:
+        """The answer behind :meth:`to_json`."""
+        return cls.from_dict(parsed(text, FORMAT), schema)
+
+    def under(self, schema: Schema) -> Recourse:
+        """The same plan with the features of another schema; refused if it cannot hold a value of the plan."""
+        changes = tuple(replace(change, feature=schema[change.feature.name]) for change in self.changes)
+        for change in changes:
+            if change.after is not None:
+                change.feature.code(change.after)
+        return replace(self, changes=changes)
+
     def to_json(self, indent: int | None = 2) -> str:
         """The answer as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, default=_plain)
@@ -418,6 +449,42 @@ class Recourses(Sequence["Recourse | Failure"]):
             rows.append((item.outcome, item.cost, item.share, text))
         columns = ["outcome", "cost", "share", "advice"]
         return pd.DataFrame(rows, columns=columns, index=pd.Index(list(self.labels)))
+
+
+def _kept(data: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """What a kept answer says, as the attributes of a Recourse."""
+    cost, proof, blanks = data["cost"], data["proof"], tuple(schema[one["feature"]] for one in data["blanks"])
+    world = world_from(data["world"], bool(blanks))
+    changes = tuple(
+        Change(
+            schema[one["feature"]], one["mode"], one["before"], one["after"], one["amount"], one["cost"], one["sense"]
+        )
+        for one in data["changes"]
+    )
+    return {
+        "method": data["method"],
+        "status": Status(data["status"]),
+        "desired": tuple(data["desired"]),
+        "changes": changes,
+        "cost": cost["value"],
+        "cost_name": cost["name"],
+        "cost_range": None if cost["min"] is None else (cost["min"], cost["median"], cost["max"]),
+        "confidence": data["confidence"]["asked"],
+        "validity": validity_from(data["validity"]),
+        "fresh": validity_from(data["fresh"]),
+        "blanks": blanks,
+        "bound": float("inf") if proof["bound"] is None else float(proof["bound"]),
+        "seconds": float(proof["seconds"]),
+        "solver": proof["solver"],
+        "nodes": int(proof["nodes"]),
+        "conditioned": data["conditioned"],
+        "notes": tuple(message_from(note) for note in data["messages"]["notes"]),
+        "seconds_by_step": dict(proof["steps"]),
+        "certificate": certificate_from(data["certificate"], world),
+        "rank": int(data["rank"]),
+        "world": world,
+        "resubmitted": data["world"]["resubmitted"],
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from scipy.stats import beta
 
 from armin.problem import Status
 from armin.promise import Calibration
+from armin.recourse.origin import Origin
 from armin.recourse.world import COMPLETE, World
 from armin.words import Message
 
@@ -72,6 +73,7 @@ class Certificate:
     sampler, samples, seed : how the completions were drawn
     versions : the libraries
     rank : 1 for the cheapest plan, 2, 3, ... for alternatives
+    origin : the fingerprints of the model, the schema and the bundle behind it; equality does not look at it
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Certificate:
     versions: dict[str, str] = field(default_factory=dict, hash=False)
     rank: int = 1
     world: World = COMPLETE
+    origin: Origin | None = field(default=None, compare=False)
 
     @property
     def at_least(self) -> float | None:
@@ -167,6 +170,7 @@ class Certificate:
             "samples": self.samples,
             "seed": self.seed,
             "versions": dict(self.versions),
+            "fingerprint": None if self.origin is None else self.origin.to_dict(),
             "world": self.world.to_dict(),
             "population": None if self.population is None else str(self.population),
         }

@@ -1,7 +1,7 @@
 """What a row holds and what may change: :class:`Schema`, :class:`Feature` and the rules between features."""
 
 from armin.schema.feature import Blank, Direction, Feature, Kind
-from armin.schema.rules import RULES, AtLeast, AtMostOne, Condition, Forbid, IfThen, Rule, Together
+from armin.schema.rules import RULES, AtLeast, AtMostOne, Condition, Forbid, IfThen, Linear, Rule, Together
 from armin.schema.table import Rows, Schema
 from armin.schema.values import Value, is_blank
 
@@ -16,6 +16,7 @@ __all__ = [
     "Forbid",
     "IfThen",
     "Kind",
+    "Linear",
     "Rows",
     "Rule",
     "Schema",

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from armin.problem import Problem, Solution
-from armin.solve.exact import check_time_limit, listing_is_quick
+from armin.solve.exact import check_time_limit, picked
 from armin.solve.methods import solve
 from armin.solve.repeat import Differ, check_several, repeat
 from armin.solve.stopping import Callback, watched
@@ -54,11 +54,12 @@ def solve_best(
     """
     check_several(count, differ)
     check_time_limit(time_limit)
-    if method == "search" or (method == "auto" and not listing_is_quick(problem)):
+    method = picked(problem, method)
+    if method == "search":
         from armin.solve.search import search_best
 
         return search_best(problem, count, time_limit, watched(callback), differ)
-    if method in ("auto", "enumerate"):
+    if method == "enumerate":
         from armin.solve.enumerate import best_by_enumeration
 
         return best_by_enumeration(problem, count, time_limit, watched(callback), differ)

@@ -59,6 +59,8 @@ def enumerate_choices(problem: Problem) -> tuple[NDArray[np.intp], NDArray[np.fl
     choices = np.concatenate(blocks)
     for rule in problem.rules:
         choices = choices[rule.allowed[choices[:, rule.first], choices[:, rule.second]]]
+    for each in problem.sums:
+        choices = choices[each.allows_each(choices)]
     for features in problem.forbidden_sets:
         wanted = np.isin(np.arange(d), list(features))
         choices = choices[((choices > 0) != wanted).any(axis=1)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from armin.errors import ParameterError
-from armin.models.kinds import ReluNetwork, TreeEnsemble
+from armin.models.kinds import LinearModel, ReluNetwork, TreeEnsemble
 from armin.problem import Problem, Solution
 from armin.solve.stopping import Callback
 
-__all__ = ["EXACT", "Method", "check_time_limit", "listing_is_quick"]
+__all__ = ["EXACT", "Method", "check_time_limit", "listing_is_quick", "picked"]
 
 FEW_STEPS = 200_000
 """Up to this many steps (choices times candidates times the size of the model), "auto" lists all choices."""
@@ -25,8 +25,19 @@ Method = Callable[[Problem, str, float | None, Callback | None], Solution]
 
 
 def _auto(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
-    method = "enumerate" if listing_is_quick(problem) else "search"
-    return EXACT[method](problem, solver, time_limit, callback)
+    return EXACT[picked(problem, "auto")](problem, solver, time_limit, callback)
+
+
+def picked(problem: Problem, method: str) -> str:
+    """The method that "auto" stands for; others stand for themselves.
+
+    A sum is a row of a program, and programs bound linear models well: there a search that must split is slower.
+    """
+    if method != "auto":
+        return method
+    if listing_is_quick(problem):
+        return "enumerate"
+    return "milo" if problem.sums and isinstance(problem.model, LinearModel) else "search"
 
 
 def listing_is_quick(problem: Problem) -> bool:

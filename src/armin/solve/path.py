@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from armin.errors import ParameterError
 from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
-from armin.solve.exact import check_time_limit, listing_is_quick
+from armin.solve.exact import check_time_limit, picked
 from armin.solve.methods import solve
 from armin.solve.stopping import Callback, clock, stopped, watched
 
@@ -52,11 +52,12 @@ def solve_path(
     total = float(problem.weights.sum())
     if least is not None and not 0 < least <= total:
         raise ParameterError(f"'least' must be in (0, {total:g}], the total weight of the candidates. Got {least!r}.")
-    if method == "search" or (method == "auto" and not listing_is_quick(problem)):
+    method = picked(problem, method)
+    if method == "search":
         from armin.solve.search import search_path
 
         return search_path(problem, time_limit, watched(callback), least)
-    if method in ("auto", "enumerate"):
+    if method == "enumerate":
         from armin.solve.enumerate import path_by_enumeration
 
         return path_by_enumeration(problem, time_limit, watched(callback), least)

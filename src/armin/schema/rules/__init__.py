@@ -18,6 +18,7 @@ array([False])
 
 from armin.schema.rules.base import RULES, OptionsOf, Rule, rule_from_dict
 from armin.schema.rules.builtin import AtLeast, AtMostOne, Condition, Forbid, IfThen, Together
+from armin.schema.rules.linear import Linear
 
 __all__ = [
     "RULES",
@@ -26,6 +27,7 @@ __all__ = [
     "Condition",
     "Forbid",
     "IfThen",
+    "Linear",
     "OptionsOf",
     "Rule",
     "Together",

@@ -49,6 +49,7 @@ def merge_options(problem: Problem, model: TreeEnsemble, until: float = np.inf) 
     passes ``until``, the rest stay as they are.
     """
     ruled = {d for rule in problem.rules for d in (rule.first, rule.second)}
+    ruled |= {d for each in problem.sums for d in each.features}
     all_stay = bool(problem.forbidden or problem.forbidden_sets)
     kept = tuple(
         np.arange(option.size) if all_stay or d in ruled or time.perf_counter() > until else _cheapest(option, model)

@@ -11,7 +11,8 @@ import numpy as np
 from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import Decision
 from armin.problem.data import WEIGHT_TOLERANCE, Problem
-from armin.solve.milo.program import Draft
+from armin.problem.sums import SumRule
+from armin.solve.milo.program import SOLVER_TOLERANCE, Draft
 
 __all__ = ["Margin", "add_choice", "add_requirement", "add_vote", "enough_weight", "stack_ways"]
 
@@ -33,6 +34,8 @@ def add_choice(draft: Draft, problem: Problem) -> tuple[IntArray, ...]:
             others = picks[rule.second][~rule.allowed[j]]
             row = np.append(others, picks[rule.first][j])
             draft.add_row(row, np.ones(row.size), upper=1)
+    for each in problem.sums:
+        _add_sum(draft, each, picks)
     for choice in sorted(problem.forbidden):
         # sum_d pi_{d, choice_d} <= D - 1
         row = np.array([pick[j] for pick, j in zip(picks, choice, strict=True)])
@@ -45,6 +48,16 @@ def add_choice(draft: Draft, problem: Problem) -> tuple[IntArray, ...]:
         # sum_{d in S} pi_{d,0} >= 1
         draft.add_row(np.array([picks[d][0] for d in sorted(core)], dtype=np.intp), np.ones(len(core)), lower=1)
     return picks
+
+
+def _add_sum(draft: Draft, rule: SumRule, picks: Sequence[IntArray]) -> None:
+    """One row for each completion that has a limit; a little loose, as what is too loose is found out later."""
+    row = np.concatenate([picks[d] for d in rule.features])
+    for r in np.flatnonzero(np.isfinite(rule.most)):
+        # sum_d sum_j a_{r,d,j} pi_{d,j} <= b_r
+        value = np.concatenate([part[r] for part in rule.parts])
+        slack = SOLVER_TOLERANCE * max(float(np.abs(value).max()), abs(float(rule.most[r])))
+        draft.add_row(row, value, upper=float(rule.most[r]) + slack)
 
 
 def _add_objective(draft: Draft, problem: Problem, picks: Sequence[IntArray]) -> None:

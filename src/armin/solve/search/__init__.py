@@ -14,6 +14,7 @@ from armin.problem import PathPoint, Problem, Solution
 from armin.solve.repeat import Differ, check_several, repeat
 from armin.solve.search.drive import Engine, drive
 from armin.solve.search.goals import FEW_CHOICES, Cheapest, Frontier, Several
+from armin.solve.search.split import SplitEngine
 from armin.solve.stopping import Callback, uncounted
 
 __all__ = ["search", "search_best", "search_path"]
@@ -109,7 +110,7 @@ def search_best(
     [((0, 1), 'optimal'), ((2, 0), 'optimal'), (None, 'infeasible')]
     """
     check_several(count, differ)
-    if differ == "choices":
+    if differ == "choices" or problem.sums:
         return repeat(problem, count, differ, lambda p, left: search(p, left, callback), time_limit)
     # asking a linear model about one more choice takes longer than finding the next one, where there are many
     cores, quick = differ == "cores", isinstance(problem.model, LinearModel) and problem.n_choices > FEW_CHOICES
@@ -120,6 +121,8 @@ def search_best(
 def _engine(problem: Problem, apart: bool) -> Engine:
     """The engine for the problem's model; asking the model where a bound would need numbers and there are none."""
     engine: Engine | None = None
+    if problem.sums:
+        return SplitEngine(problem, _engine)
     if isinstance(problem.model, LinearModel):
         with uncounted():
             from armin.solve.search.linear.engine import start_linear

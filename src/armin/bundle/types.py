@@ -1,0 +1,173 @@
+"""Which types a model's file holds, and which of them are harmless; nothing is loaded.
+
+skops trusts scikit-learn's estimators, and finds them by importing all of scikit-learn whenever it is imported itself.
+``estimators.toml`` names them for the versions that it lists, so that this need not be.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from sys import modules
+from typing import Any
+
+from armin.bundle.archive import read_stored
+from armin.errors import DataError, MissingDependencyError
+
+__all__ = ["LOADERS", "TRUSTED", "contents", "estimators", "skops", "unknown_types"]
+
+TRUSTED = frozenset(
+    {
+        "sklearn.tree._tree.Tree",  # skops leaves it to us, and check_trees looks at what is inside
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.calibration._TemperatureScaling",
+        "sklearn.metrics._classification.balanced_accuracy_score",
+        "sklearn.metrics._scorer._CurveScorer",
+        "sklearn.metrics._scorer._PassthroughScorer",
+        "sklearn.metrics._scorer._Scorer",
+        "sklearn.model_selection._split.KFold",
+        "sklearn.model_selection._split.StratifiedKFold",
+        "sklearn.utils._bunch.Bunch",
+        "sklearn.utils._metadata_requests.MetadataRequest",
+        "sklearn.utils._metadata_requests.MethodMetadataRequest",
+        "scipy.interpolate._bsplines.BSpline",
+        "scipy._lib.array_api_compat.numpy._aliases.asarray",
+        "numpy.dtype",
+        "collections.OrderedDict",
+        "xgboost.core.Booster",
+        "xgboost.sklearn.XGBClassifier",
+        "lightgbm.basic.Booster",
+        "lightgbm.sklearn.LGBMClassifier",
+        "catboost.core.CatBoostClassifier",
+    }
+)
+"""Types that may be made from a file beyond those that skops itself trusts. Names, not packages: a package also holds
+functions that do things."""
+
+LOADERS = frozenset(
+    {
+        "BytearrayNode", "BytesNode", "CachedNode", "DTypeNode", "DefaultDictNode", "DictNode", "FunctionNode",
+        "JsonNode", "ListNode", "LossNode", "MaskedArrayNode", "NdArrayNode", "ObjectNode", "RandomGeneratorNode",
+        "RandomStateNode", "SetNode", "SliceNode", "SparseMatrixNode", "TreeNode", "TupleNode", "TypeNode",
+    }
+)  # fmt: skip
+"""The ways of making an object that a plain model needs; others call what the file names."""
+
+NUMBERS = frozenset(
+    f"numpy.{name}"
+    for name in ("bool", "bool_", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "str_")
+)
+PLAIN = {
+    "CachedNode": frozenset(),
+    "DictNode": frozenset({"builtins.dict"}),
+    "JsonNode": frozenset({"builtins.bool", "builtins.float", "builtins.int", "builtins.str"}),
+    "ListNode": frozenset({"builtins.list"}),
+    "NdArrayNode": NUMBERS | {"numpy.ndarray"},
+    "ObjectNode": frozenset(),
+    "SliceNode": frozenset({"builtins.slice"}),
+    "TreeNode": frozenset(),
+    "TupleNode": frozenset({"builtins.tuple"}),
+    "TypeNode": NUMBERS | {"builtins.bool", "builtins.float", "builtins.int", "builtins.str"},
+}
+"""Plain data, by the way it is made; skops trusts all of it, and more."""
+
+
+@cache
+def estimators() -> frozenset[str]:
+    """The estimators of the installed scikit-learn, by the names of their classes; empty if they are not listed.
+
+    >>> "sklearn.linear_model._logistic.LogisticRegression" in estimators()
+    True
+    """
+    try:
+        installed = ".".join(version("scikit-learn").split(".")[:2])
+    except PackageNotFoundError:
+        return frozenset()
+    listed = tomllib.loads((files("armin.bundle") / "estimators.toml").read_text(encoding="utf-8"))
+    if installed not in listed["some"]:
+        return frozenset()
+    return frozenset(listed["every"]) | frozenset(listed["some"][installed])
+
+
+def skops() -> Any:
+    """The library skops, imported without its walk through scikit-learn where that is known to find what is listed."""
+    try:
+        if "skops.io" in modules or not estimators():
+            import skops.io as sio
+        else:
+            with _listed():
+                import skops.io as sio
+    except ImportError:
+        raise MissingDependencyError(
+            'A bundle needs the library skops. Install it with: pip install "armin[bundle]"'
+        ) from None
+    return sio
+
+
+@contextmanager
+def _listed() -> Iterator[None]:
+    """While skops is imported, scikit-learn answers from the list; skops asks for the classes' names only."""
+    import sklearn.utils
+
+    parts = [name.rpartition(".") for name in sorted(estimators())]
+    found = [(name, type(name, (), {"__module__": module})) for module, _, name in parts]
+    walk = sklearn.utils.all_estimators
+    sklearn.utils.all_estimators = lambda: found
+    try:
+        yield
+    finally:
+        sklearn.utils.all_estimators = walk
+
+
+def unknown_types(data: bytes) -> list[str]:
+    """The types in a model's file that are not on the list, and unusual ways of making objects; nothing is loaded.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from armin.bundle.model import dump_model
+    >>> unknown_types(dump_model(LogisticRegression().fit([[0], [1]], [0, 1])))
+    []
+    """
+    made, odd = contents(data)
+    if all(name in TRUSTED or name in _plain(loader) for loader, name in made):
+        return odd
+    sio = skops()
+    try:
+        return [*odd, *sorted(set(sio.get_untrusted_types(data=data)) - TRUSTED)]
+    except Exception as error:  # a hostile or outdated file can make skops raise anything
+        raise DataError(f"The bundle's model cannot be read ({type(error).__name__}). It is damaged.") from None
+
+
+def _plain(loader: str) -> frozenset[str]:
+    return estimators() if loader == "ObjectNode" else PLAIN.get(loader, frozenset())
+
+
+def contents(data: bytes) -> tuple[set[tuple[str, str]], list[str]]:
+    """The types that a model's file names, each behind the way it is made; and those made in unusual ways."""
+    entries = read_stored(data, "The bundle's model")
+    made: set[tuple[str, str]] = set()
+    odd: set[str] = set()
+    try:
+        stack = [json.loads(entries["schema.json"])]
+    except (KeyError, ValueError, RecursionError):
+        raise DataError("The bundle's model is not in skops' format. Get the bundle again from its source.") from None
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, dict):
+            stack.extend(node.values())
+            if "__loader__" in node:
+                name = f"{node.get('__module__')}.{node.get('__class__')}"
+                made.add((str(node["__loader__"]), name))
+                if node["__loader__"] not in LOADERS:
+                    odd.add(f"{name} ({node['__loader__']})")
+    return made, sorted(odd)

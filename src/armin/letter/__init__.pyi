@@ -1,0 +1,8 @@
+"""What a letter needs, and where it lives: read by type checkers and, at run time, by the package."""
+
+from .own import check_words as check_words
+from .own import read_words as read_words
+from .reference import check_reference as check_reference
+from .reference import new_reference as new_reference
+from .write import Letter as Letter
+from .write import write_letter as write_letter
