@@ -7,7 +7,8 @@ as it is, and the final model, which is read into plain arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -21,7 +22,7 @@ from armin.models.inputs import Prepare, dense
 from armin.models.kinds import BlackBox, LinearModel, Model, ReluNetwork
 from armin.models.read import check_fitted, prepare_inputs, read_model, unwrap
 from armin.models.tracing import UntraceableError, trace
-from armin.schema import Schema
+from armin.schema import Carried, Schema
 
 __all__ = ["Judge", "Oracle", "ReadClassifier", "read_classifier"]
 
@@ -35,6 +36,10 @@ class Encode(Protocol):
 
     def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
         """The same, and for values of single features, by their positions, the inputs (..., E) that each determines."""
+        ...
+
+    def carrying(self, oracle: Oracle) -> Encode:
+        """The same for the carried columns of an oracle."""
         ...
 
 
@@ -65,6 +70,7 @@ class Oracle:
         self.schema = schema
         self.like = like
         self.threshold = threshold
+        self.carried: Carried | None = None
         check_fitted(estimator)
         self.target = find_target(estimator, desired, threshold)
         self.names = _input_names(estimator)
@@ -75,6 +81,12 @@ class Oracle:
                 f"the {'classifier' if wrong in self.names else 'schema'}."
             )
         self._plain = _plain_table(self)
+
+    def carrying(self, carried: Carried) -> Oracle:
+        """The same estimator, which sees these values in the columns that are carried along."""
+        other = copy(self)
+        other.carried = carried
+        return other
 
     def stricter(self, margin: float) -> Oracle:
         """The same estimator, asked for ``margin`` more probability than its decision needs."""
@@ -102,7 +114,7 @@ class Oracle:
         plain_table = None if self._plain is None else self._plain(codes)
         if plain_table is not None:
             return plain_table
-        frame = self.schema.decode(codes, like=self.like)
+        frame = self.schema.decode(codes, like=self.like, carried=self.carried)
         if self.names is not None:
             return frame[self.names]
         if self.like is not None and not hasattr(self.estimator, "n_features_in_"):
@@ -187,6 +199,11 @@ class ReadClassifier:
     encode: Encode
     owners: IntArray
 
+    def carrying(self, oracle: Oracle) -> ReadClassifier:
+        """The same for the carried columns of an oracle; ``owners`` stays the very same array."""
+        model = BlackBox(oracle.accepts, self.model.n_inputs) if isinstance(self.model, BlackBox) else self.model
+        return ReadClassifier(model, self.encode.carrying(oracle), self.owners)
+
 
 def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier:
     """Read the estimator behind an oracle; or wrap it whole, if a black box is asked for."""
@@ -257,6 +274,10 @@ class AsTheyAre:
         """The same codes (n, D)."""
         return codes
 
+    def carrying(self, oracle: Oracle) -> AsTheyAre:
+        """The same: codes do not say what is carried."""
+        return self
+
     def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
         """The same codes, and the same values, each as the one input that its feature owns."""
         return codes, {p: alone[..., None].copy() for p, alone in values.items()}
@@ -274,12 +295,24 @@ class _Encoder:
     few = 64
     """What the completions of a row have in common is remembered for so many rows."""
 
-    def __init__(self, encode: Callable[[FloatArray], FloatArray], owners: IntArray) -> None:
+    def __init__(self, encode: _Steps, owners: IntArray) -> None:
         self.encode, self.owners = encode, owners
         self.rows: dict[bytes, FloatArray] = {}
         self.columns = {int(p): np.flatnonzero(owners == p) for p in np.unique(owners) if p >= 0}
         self.known: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self.apart: dict[int, dict[int, tuple[FloatArray, FloatArray]]] = {}
         self.constant: FloatArray | None = None
+
+    def carrying(self, oracle: Oracle) -> _Encoder:
+        """The same for the carried columns of an oracle; what is known of other columns stays known to both."""
+        other = _Encoder(replace(self.encode, oracle=oracle), self.owners)
+        other.known = self.known
+        other.apart = {oracle.schema.position(name): {} for name in oracle.schema.carried}
+        return other
+
+    def _memory(self, p: int) -> dict[int, tuple[FloatArray, FloatArray]]:
+        """Where the values of a feature are remembered: those of a carried one hold for this row only."""
+        return self.apart.get(p, self.known)
 
     def __call__(self, codes: FloatArray) -> FloatArray:
         """Model inputs (n, P) for codes (n, D)."""
@@ -324,7 +357,7 @@ class _Encoder:
         """For each feature, the inputs of known values, and where among them the wanted ones (n,) are."""
         found, lacking = {}, {}
         for p, values in wanted.items():
-            known, coded = self.known.get(p, (np.zeros(0), np.zeros((0, self.columns[p].size))))
+            known, coded = self._memory(p).get(p, (np.zeros(0), np.zeros((0, self.columns[p].size))))
             where = known.searchsorted(values)
             there = _same(known, where, values)
             found[p] = (coded, where)
@@ -346,14 +379,14 @@ class _Encoder:
         inputs = self.encode(rows)
         self.constant, start = inputs[0], 1
         for p, new in lacking.items():
-            known, coded = self.known.get(p, (np.zeros(0), np.zeros((0, self.columns[p].size))))
+            known, coded = self._memory(p).get(p, (np.zeros(0), np.zeros((0, self.columns[p].size))))
             values = np.concatenate([known, new])
             order = np.argsort(values, kind="stable")
             more = inputs[start : start + new.size][:, self.columns[p]]
             tables[p] = (values[order], np.concatenate([coded, more])[order])
             start += new.size
             if values.size <= self.most:
-                self.known[p] = tables[p]
+                self._memory(p)[p] = tables[p]
         return tables
 
 

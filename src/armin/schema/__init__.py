@@ -1,6 +1,9 @@
 """What a row holds and what may change: :class:`Schema`, :class:`Feature` and the rules between features."""
 
+from armin.schema.carried import Carried
 from armin.schema.feature import Blank, Direction, Feature, Kind
+from armin.schema.frames import is_foreign
+from armin.schema.question import Question, Review, SchemaNote
 from armin.schema.rules import RULES, AtLeast, AtMostOne, Condition, Forbid, IfThen, Rule, Together
 from armin.schema.table import Rows, Schema
 from armin.schema.values import Value, is_blank
@@ -10,16 +13,21 @@ __all__ = [
     "AtLeast",
     "AtMostOne",
     "Blank",
+    "Carried",
     "Condition",
     "Direction",
     "Feature",
     "Forbid",
     "IfThen",
     "Kind",
+    "Question",
+    "Review",
     "Rows",
     "Rule",
     "Schema",
+    "SchemaNote",
     "Together",
     "Value",
     "is_blank",
+    "is_foreign",
 ]
