@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -325,6 +325,7 @@ def _person(explainer: Explainer, number: int, person: Any) -> dict[str, Any]:
         codes = explainer.schema.encode(person["row"])[0]
     except DataError as error:
         raise DataError(f"Prepared applicant {number}: {error}") from None
-    row = {f.name: f.value(float(code)) for f, code in zip(explainer.schema, codes, strict=True)}
-    row |= {name: values[0] for name, values in explainer.schema.carried_by(person["row"]).values.items()}
+    row: dict[str, Any] = {f.name: f.value(float(code)) for f, code in zip(explainer.schema, codes, strict=True)}
+    for name, (value,) in explainer.schema.carried_by(person["row"]).values.items():
+        row[name] = value.isoformat() if isinstance(value, date) else value  # as JSON has it
     return {"name": str(person["name"]), "story": str(person.get("story") or ""), "row": row}
