@@ -28,18 +28,49 @@ TRUSTED = frozenset(
         "sklearn.metrics._scorer._Scorer",
         "sklearn.model_selection._split.KFold",
         "sklearn.model_selection._split.StratifiedKFold",
+        "sklearn.compose._column_transformer.make_column_selector",
+        "sklearn.impute._iterative._ImputerTriplet",
         "sklearn.utils._bunch.Bunch",
         "sklearn.utils._metadata_requests.MetadataRequest",
         "sklearn.utils._metadata_requests.MethodMetadataRequest",
         "scipy.interpolate._bsplines.BSpline",
         "scipy._lib.array_api_compat.numpy._aliases.asarray",
         "numpy.dtype",
+        "numpy.bool",
+        "numpy.floating",
+        "numpy.integer",
+        "numpy.number",
+        "numpy.object_",
         "collections.OrderedDict",
         "xgboost.core.Booster",
         "xgboost.sklearn.XGBClassifier",
         "lightgbm.basic.Booster",
         "lightgbm.sklearn.LGBMClassifier",
         "catboost.core.CatBoostClassifier",
+        "skrub._apply_to_each_col.ApplyToEachCol",
+        "skrub._check_input.CheckInputDataFrame",
+        "skrub._clean_categories.CleanCategories",
+        "skrub._clean_null_strings.CleanNullStrings",
+        "skrub._dataframe._common.is_any_date",
+        "skrub._dataframe._common.is_categorical",
+        "skrub._dataframe._common.is_numeric",
+        "skrub._datetime_encoder.DatetimeEncoder",
+        "skrub._drop_uninformative.DropUninformative",
+        "skrub._duration_to_float.DurationToFloat",
+        "skrub._string_encoder.StringEncoder",
+        "skrub._table_vectorizer.PassThrough",
+        "skrub._table_vectorizer.ShortReprDict",
+        "skrub._table_vectorizer.TableVectorizer",
+        "skrub._table_vectorizer._created_by_predicate",
+        "skrub._to_datetime.ToDatetime",
+        "skrub._to_float.ToFloat",
+        "skrub._to_str.ToStr",
+        "skrub.selectors._base.All",
+        "skrub.selectors._base.And",
+        "skrub.selectors._base.Cols",
+        "skrub.selectors._base.Filter",
+        "skrub.selectors._base.Sub",
+        "skrub.selectors._selectors._cardinality_below",
     }
 )
 """Types that may be made from a file beyond those that skops itself trusts. Names, not packages: a package also holds
@@ -53,6 +84,10 @@ LOADERS = frozenset(
     }
 )  # fmt: skip
 """The ways of making an object that a plain model needs; others call what the file names."""
+
+HARMLESS = ("functools.partial", "sklearn.utils.validation.check_array")
+"""A function with some arguments filled in, and the one of which that is allowed: scikit-learn's boosting of histograms
+keeps it for columns of categories."""
 
 
 def _skops() -> Any:
@@ -86,7 +121,7 @@ def load_model(data: bytes, *, trust: bool) -> Any:
     try:
         if odd and not trust:
             raise _untrusted(odd)
-        model = sio.loads(data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(names & TRUSTED))
+        model = sio.loads(data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(names & _known()))
     except ModelError:
         raise
     except sio.exceptions.UntrustedTypesFoundException:
@@ -113,6 +148,10 @@ def _remind(model: Any) -> None:
             part._n_features_in = len(part.feature_names_)
 
 
+def _known() -> frozenset[str]:
+    return TRUSTED | set(HARMLESS)  # a partial of anything else was refused before
+
+
 def _untrusted(names: list[str]) -> ModelError:
     return ModelError(
         f"The bundle's model holds types that are not known to be harmless: {', '.join(names)}. "
@@ -130,7 +169,7 @@ def unknown_types(data: bytes) -> list[str]:
     _, odd = _contents(data)
     sio = _skops()
     try:
-        return [*odd, *sorted(set(sio.get_untrusted_types(data=data)) - TRUSTED)]
+        return [*odd, *sorted(set(sio.get_untrusted_types(data=data)) - _known())]
     except Exception as error:  # as in load_model
         raise DataError(f"The bundle's model cannot be read ({type(error).__name__}). It is damaged.") from None
 
@@ -183,9 +222,19 @@ def _contents(data: bytes) -> tuple[set[str], list[str]]:
             if "__loader__" in node:
                 name = f"{node.get('__module__')}.{node.get('__class__')}"
                 names.add(name)
-                if node["__loader__"] not in LOADERS:
+                partial = node["__loader__"] == "PartialNode" and name == HARMLESS[0] and _checks(node)
+                if node["__loader__"] not in LOADERS and not partial:
                     odd.add(f"{name} ({node['__loader__']})")
     return names, sorted(odd)
+
+
+def _checks(node: dict[str, Any]) -> bool:
+    """Whether a partial function only looks at an array."""
+    content = node.get("content")
+    inner = content.get("func") if isinstance(content, dict) else None
+    if not isinstance(inner, dict) or inner.get("__loader__") != "FunctionNode" or "content" in inner:
+        return False
+    return f"{inner.get('__module__')}.{inner.get('__class__')}" == HARMLESS[1]
 
 
 def _canonical(data: bytes) -> bytes:

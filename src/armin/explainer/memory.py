@@ -52,6 +52,8 @@ class GuessingJudge:
 
     def accepts(self, codes: FloatArray) -> BoolArray:
         """Which rows, given as codes (n, D), get the desired decision by the reading."""
+        if self._read.complete_only and np.isnan(codes).any():
+            return self.behind.accepts(codes)  # what the reading does not say
         answer: BoolArray = self._read.model.accepts(self._read.encode(codes))
         self.asked.append(codes)
         self.answers.append(answer)

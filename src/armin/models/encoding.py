@@ -21,7 +21,7 @@ from armin.models.decide import find_target
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import BlackBox, LinearModel, Model, ReluNetwork
 from armin.models.read import check_fitted, prepare_inputs, read_model, unwrap
-from armin.models.tracing import UntraceableError, trace
+from armin.models.tracing import UntraceableError, fills_by_others, trace
 from armin.schema import Carried, Schema
 
 __all__ = ["Judge", "Oracle", "ReadClassifier", "read_classifier"]
@@ -193,16 +193,18 @@ class ReadClassifier:
     model : the final model as arrays
     encode : codes (n, D) to model inputs (n, P), through the user's own fitted transformers
     owners : int array of shape (P,), the schema position behind each model input; -1 if constant
+    complete_only : whether a blank is filled from the other columns, so that the reading holds for complete rows only
     """
 
     model: Model
     encode: Encode
     owners: IntArray
+    complete_only: bool = False
 
     def carrying(self, oracle: Oracle) -> ReadClassifier:
         """The same for the carried columns of an oracle; ``owners`` stays the very same array."""
         model = BlackBox(oracle.accepts, self.model.n_inputs) if isinstance(self.model, BlackBox) else self.model
-        return ReadClassifier(model, self.encode.carrying(oracle), self.owners)
+        return replace(self, model=model, encode=self.encode.carrying(oracle))
 
 
 def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier:
@@ -231,7 +233,8 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
             f"{model.n_inputs}. Use method='blackbox', and please report this."
         )
     owners = np.array([-1 if p is None else p for p in behind], dtype=np.intp)
-    return ReadClassifier(model, _Encoder(_Steps(oracle, tuple(followed), prepare), owners), owners)
+    encode = _Encoder(_Steps(oracle, tuple(followed), prepare), owners)
+    return ReadClassifier(model, encode, owners, any(fills_by_others(step) for step in followed))
 
 
 def _input_names(estimator: Any) -> list[str] | None:
