@@ -122,7 +122,7 @@ class Service:
         """The form: fields, limits, prepared applicants; in a language as far as the bundle has names in it."""
         words, form = self.words[language or "en"], self._form()
         features = [field | said_feature(self.schema[field["name"]], words) for field in form["features"]]
-        decisions = {label: Name("decisions", label, label).said(words) for label in form["decisions"]}
+        decisions = {label: Name("decisions", label, name).said(words) for label, name in form["decisions"].items()}
         people = [one | {"loaded": words.say("form.loaded", name=one["name"])} for one in form["people"]]
         return form | {"features": features, "decisions": decisions, "people": people}
 
@@ -131,7 +131,7 @@ class Service:
         return {
             "title": self.bundle.title,
             "desired": list(explainer.fitted_.labels),
-            "decisions": {str(label): str(label) for label in explainer.fitted_.labels},
+            "decisions": {str(label): self.schema.called(label) for label in explainer.fitted_.labels},
             "confidence": getattr(explainer, "confidence", None),
             "promise": _promise(explainer),
             "features": [feature_dict(feature) for feature in self.schema],

@@ -135,6 +135,8 @@ class Feature:
             return self._number(value)
         found = self._find(value)
         if found is None and isinstance(value, str):
+            found = self._find(value.strip())
+        if found is None and isinstance(value, str):
             found = self._find(as_number(value))
         if found is None:
             raise DataError(

@@ -73,7 +73,7 @@ def _column(series: Any, nw: Any) -> pd.Series[Any]:
     """One column, with the type that pandas would have given it; a whole number beside blanks becomes a float."""
     dtype, blanks = series.dtype, bool(series.null_count())
     if dtype in (nw.Categorical, nw.Enum):
-        known = list(series.cat.get_categories().to_list()) if dtype == nw.Categorical else list(dtype.categories)
+        known = sorted(series.cat.get_categories().to_list()) if dtype == nw.Categorical else list(dtype.categories)
         return pd.Series(pd.Categorical(series.to_list(), categories=known, ordered=False))
     if dtype.is_numeric() and not dtype.is_decimal():
         return pd.Series(series.cast(nw.Float64).to_numpy() if blanks else series.to_numpy())

@@ -166,6 +166,8 @@ def _category(
         values = [value for value in column.dtype.categories.tolist() if not is_blank(value)]
     else:
         values = list(dict.fromkeys(present.tolist()))
+        # "yes " beside "yes" is a slip of the keyboard
+        values = [v for v in values if not (isinstance(v, str) and v != v.strip() and v.strip() in values)]
         try:
             values.sort()
         except TypeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -44,10 +44,17 @@ class Schema:
     purpose  binary   car, home   no          -     freeze
     >>> schema.encode({"income": 41, "purpose": None})
     array([[41., nan]])
+
+    Attributes
+    ----------
+    features : the columns
+    rules : what must hold between them
+    decisions : what people call the labels of the model, by the label as a text
     """
 
     features: tuple[Feature, ...]
     rules: tuple[Rule, ...] = ()
+    decisions: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         names = [f.name for f in self.features]
@@ -56,6 +63,9 @@ class Schema:
             raise SchemaError(f"Column names must be different. {', '.join(map(repr, twice))} occur twice.")
         if not names:
             raise SchemaError("A schema needs at least one column. Got none.")
+        for label, name in self.decisions.items():
+            if not isinstance(name, str) or not name.strip():
+                raise SchemaError(f"The name of the decision {label!r} must be a text. Got {name!r} instead.")
         for rule in self.rules:
             rule.check(self)
             along = [name for name in rule.features if self[name].is_carried]
@@ -180,7 +190,7 @@ class Schema:
             labels or {}, units or {}, formats or {}, difficulty or {}, protected, carried,
         )  # fmt: skip
         overrides.check(self.names)
-        return Schema(tuple(overrides.apply(f) for f in self.features), self.rules)
+        return replace(self, features=tuple(overrides.apply(f) for f in self.features))
 
     def widened(self, rows: Rows | pd.Series[Any]) -> Schema:
         """The same schema with bounds and categories stretched to include ``rows``.
@@ -192,7 +202,7 @@ class Schema:
         from armin.schema.infer import widen_feature
 
         frame = self.frame(rows)
-        return Schema(tuple(widen_feature(f, frame[f.name]) for f in self.features), self.rules)
+        return replace(self, features=tuple(widen_feature(f, frame[f.name]) for f in self.features))
 
     def with_rules(self, *rules: Rule) -> Schema:
         """The same schema with further rules between features.
@@ -206,7 +216,20 @@ class Schema:
         part     integer  0 … 9   any         auto  reach
         Rule: total must be at least part.
         """
-        return Schema(self.features, self.rules + rules)
+        return replace(self, rules=self.rules + rules)
+
+    def with_decisions(self, names: Mapping[Any, str]) -> Schema:
+        """The same schema, in which the labels of the model have names for people.
+
+        >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
+        >>> schema.with_decisions({0: "granted", 1: "refused"}).called(0)
+        'granted'
+        """
+        return replace(self, decisions={str(label): name for label, name in names.items()})
+
+    def called(self, label: object) -> str:
+        """What people call a label of the model."""
+        return self.decisions.get(str(label), str(label))
 
     @property
     def names(self) -> list[str]:

@@ -60,12 +60,14 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         entry |= {key: value for key, value, plain in extras if value != plain}
         features[f.name] = entry
     data: dict[str, Any] = {"armin_schema": FORMAT, "features": features}
+    if schema.decisions:
+        data["decisions"] = dict(schema.decisions)
     if schema.rules:
         data["rules"] = [rule.to_dict() for rule in schema.rules]
     return data
 
 
-def schema_from_dict(data: dict[str, Any]) -> tuple[tuple[Feature, ...], tuple[Rule, ...]]:
+def schema_from_dict(data: dict[str, Any]) -> tuple[tuple[Feature, ...], tuple[Rule, ...], dict[str, str]]:
     """The schema behind :func:`schema_to_dict`."""
     version = data.get("armin_schema")
     if version != FORMAT:
@@ -76,8 +78,11 @@ def schema_from_dict(data: dict[str, Any]) -> tuple[tuple[Feature, ...], tuple[R
     rules = data.get("rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
         raise SchemaError(f"The rules of a schema file must be [[rules]] tables. Got {rules!r} instead.")
+    decisions = data.get("decisions", {})
+    if not isinstance(decisions, dict):
+        raise SchemaError(f"The decisions of a schema file must be a [decisions] table. Got {decisions!r} instead.")
     features = tuple(_feature(name, entry) for name, entry in entries.items())
-    return features, tuple(rule_from_dict(rule) for rule in rules)
+    return features, tuple(rule_from_dict(rule) for rule in rules), decisions
 
 
 def _feature(name: str, entry: Any) -> Feature:
@@ -131,6 +136,8 @@ def write_toml(
     lines = [_HEADER, f"armin_schema = {FORMAT}"]
     data = schema_to_dict(schema)
     tables = [(f"[features.{_key(name)}]", entry, name) for name, entry in data["features"].items()]
+    if "decisions" in data:
+        tables.append(("[decisions]", {_key(label): name for label, name in data["decisions"].items()}, ""))
     tables += [("[[rules]]", rule, "") for rule in data.get("rules", [])]
     for head, entry, name in tables:
         said = (comments or {}).get(name, ())
@@ -142,7 +149,7 @@ def write_toml(
     return text
 
 
-def read_toml(source: str | Path) -> tuple[tuple[Feature, ...], tuple[Rule, ...]]:
+def read_toml(source: str | Path) -> tuple[tuple[Feature, ...], tuple[Rule, ...], dict[str, str]]:
     """The schema in a TOML file, or in TOML text (anything with a line break)."""
     if isinstance(source, Path) or "\n" not in source:
         path = Path(source)
