@@ -227,8 +227,8 @@ def _without_classes(estimator: Any, name: str) -> ModelError:
         what = f"the function {estimator.__name__!r}" if hasattr(estimator, "__name__") else f"a {name}"
         return ModelError(
             f"ARMIN needs a classifier: an object with predict(rows), and 'classes_', the list of its labels. Got "
-            f"{what}. Put a function into one: class Rule: classes_ = ['no', 'yes']; predict = staticmethod(function); then "
-            "ARMIN(Rule(), schema, desired='yes', method='blackbox')."
+            f"{what}. Put a function into one: class Rule: classes_ = ['no', 'yes']; predict = staticmethod(function); "
+            "then ARMIN(Rule(), schema, desired='yes', method='blackbox')."
         )
     from sklearn.base import is_regressor
 
