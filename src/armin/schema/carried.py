@@ -98,7 +98,9 @@ def _typed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
 
 
 def _same(cast: Any, given: Any) -> bool:
-    """Whether a value stayed what it was; a date that was given as a text may become one."""
+    """Whether a value stayed what it was; a text may become the date, or the number, that it spells, and back."""
     if isinstance(cast, pd.Timestamp | pd.Timedelta):
         return True
-    return isinstance(cast, str) == isinstance(given, str) and bool(cast == given)
+    if isinstance(cast, str) != isinstance(given, str):
+        return str(cast) == str(given)
+    return bool(cast == given)

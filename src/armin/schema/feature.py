@@ -75,7 +75,9 @@ class Feature:
         if self.direction == "any" and (self.kind == "carried" or self.protected):
             object.__setattr__(self, "direction", "fixed")
         check_feature(self)
-        object.__setattr__(self, "_codes", {value: i for i, value in enumerate(self.categories)})
+        known: dict[Hashable, int] = {v.strip(): i for i, v in enumerate(self.categories) if isinstance(v, str)}
+        # a space at the end of a category is no other category, unless both are there
+        object.__setattr__(self, "_codes", known | {value: i for i, value in enumerate(self.categories)})
 
     @property
     def is_number(self) -> bool:

@@ -60,13 +60,22 @@ def _converted(table: Any) -> pd.DataFrame:
         ) from None
     try:
         frame = nw.from_native(table)
-    except TypeError:
-        raise DataError(
-            f"A {kind} is not a frame that narwhals knows. Turn it into a pandas DataFrame first."
-        ) from None
-    if isinstance(frame, nw.LazyFrame):
-        raise DataError(f"A {kind} has not been computed yet. Pass table.collect() instead.")
-    return pd.DataFrame({str(name): _column(frame[name], nw) for name in frame.columns})
+        if isinstance(frame, nw.LazyFrame):
+            raise DataError(f"A {kind} has not been computed yet. Pass table.collect() instead.")
+        return pd.DataFrame({str(name): _column(frame[name], nw) for name in frame.columns})
+    except (TypeError, NotImplementedError):
+        return _interchanged(table, kind)
+
+
+def _interchanged(table: Any, kind: str) -> pd.DataFrame:
+    """A frame that offers no more than the interchange protocol."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer pandas would rather have another protocol
+            found: pd.DataFrame = pd.api.interchange.from_dataframe(table)
+    except Exception:  # whatever a stranger's protocol raises
+        raise DataError(f"A {kind} is no frame that narwhals knows. Turn it into a pandas DataFrame first.") from None
+    return found
 
 
 def _column(series: Any, nw: Any) -> pd.Series[Any]:

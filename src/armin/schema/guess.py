@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 __all__ = [
-    "is_answer", "is_code", "is_history", "is_identifier", "is_protected", "one_way", "words_of",
+    "is_answer", "is_code", "is_history", "is_identifier", "is_postal", "is_protected", "one_way", "words_of",
 ]  # fmt: skip
 
 _FOLDED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
@@ -95,6 +95,15 @@ def is_identifier(name: str) -> bool:
     if words and (words[-1] in _IDENTIFIERS or words[0] in ("id", "uuid", "guid")):
         return True
     return len(words) == 2 and words[0] in _NUMBERED and words[1] in ("number", "no", "num", "nummer", "key")
+
+
+def is_postal(name: str) -> bool:
+    """Whether a name sounds like a zip code, which is no amount even where it is a number.
+
+    >>> is_postal("ZipCode"), is_postal("PLZ"), is_postal("zipper")
+    (True, True, False)
+    """
+    return bool(set(words_of(name)) & {"zip", "zipcode", "postcode", "postal", "plz", "postleitzahl"})
 
 
 def is_history(name: str, others: Sequence[str] = ()) -> bool:

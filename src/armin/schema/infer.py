@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 
 from armin.errors import DataError, SchemaError
 from armin.schema.feature import Feature, Kind
-from armin.schema.guess import is_identifier, is_protected
+from armin.schema.guess import is_identifier, is_postal, is_protected
 from armin.schema.overrides import Overrides
 from armin.schema.question import Question
 from armin.schema.values import as_number, is_blank, scalar
@@ -24,6 +25,9 @@ MOST_CATEGORIES = 200
 """A text column with more distinct values than this is carried along, unless the user says what it holds."""
 ENOUGH_ROWS = 50
 """In so many rows a column without repetition is an identifier, and no chance."""
+FEW_PLACES = 20
+"""A zip code with more values than this is carried along even where it is a number."""
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}([./])\d{1,2}\2\d{4}")
 PLAIN = str | bool | int | float | np.bool_ | np.integer | np.floating | Decimal
 
 
@@ -83,13 +87,16 @@ def _only_carried(name: str, column: pd.Series[Any], present: pd.Series[Any]) ->
     odd = next((value for value in present.tolist() if not isinstance(value, PLAIN)), None)
     if odd is not None:
         return Message("review.carried_odd", kind=type(odd).__name__, **said)
+    if all(isinstance(value, str) and _DATE.fullmatch(value.strip()) for value in present.tolist()):
+        return Message("review.carried_dates", **said)
     count = int(present.nunique())
     unique = count == len(present) >= ENOUGH_ROWS
     if any(isinstance(value, str) for value in present.tolist()):
         many = count > MOST_CATEGORIES or (unique and not isinstance(column.dtype, pd.CategoricalDtype))
         kind = "categorical"
     else:
-        many = unique and is_identifier(name) and pd.api.types.is_integer_dtype(column.dtype)
+        many = (unique and is_identifier(name)) or (count > FEW_PLACES and is_postal(name))
+        many = many and pd.api.types.is_integer_dtype(column.dtype)
         kind = "integer"
     if not many:
         return None
