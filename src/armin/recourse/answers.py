@@ -202,7 +202,7 @@ class Recourse:
     rank: int = 1
     world: World = COMPLETE
     resubmitted: bool | None = None
-    decisions: dict[str, str] = field(default_factory=dict)
+    decisions: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def wanted(self) -> tuple[Name, ...]:

@@ -5,6 +5,7 @@ No other library is imported for it: a frame brings its own library along.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
