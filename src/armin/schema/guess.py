@@ -68,7 +68,8 @@ _UP_ONLY = {
 
 def words_of(name: str) -> list[str]:
     """The words in a column's name, in small letters; umlauts as two letters."""
-    folded = re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])", " ", name).lower().translate(_FOLDED)
+    apart = re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])|(?<=[A-ZÄÖÜ])(?=[A-ZÄÖÜ][a-zäöüß])", " ", name)
+    folded = apart.lower().translate(_FOLDED)
     return re.findall(r"[a-z]+|\d+", folded)
 
 

@@ -77,7 +77,7 @@ def _by_name(feature: Feature, features: Sequence[Feature]) -> list[Question]:
         found.append(_question(feature, "protected", "protected_free", "protected=[{name}]", "protected = true"))
     elif is_history(name, names):
         found.append(_question(feature, "history", "history", "immutable=[{name}]", FIXED))
-    if one_way(name) and feature.is_ordered and feature.direction in ("any", "decrease"):
+    if one_way(name) and feature.is_ordered and feature.kind != "binary" and feature.direction in ("any", "decrease"):
         found.append(_question(feature, "direction", "one_way", "increase_only=[{name}]", 'direction = "increase"'))
     if is_answer(name):
         found.append(_question(feature, "leak", "answer"))
