@@ -206,3 +206,43 @@ def test_what_cannot_be_meant_is_refused() -> None:
     assert Schema.from_toml(SCHEMA.to_toml()) == SCHEMA
     assert SCHEMA.update(carried=["debt"])["debt"].is_carried
     assert SCHEMA.widened(X.assign(zip="77777")) == SCHEMA
+
+
+def test_the_desk_takes_them_and_does_without_them(tmp_path: Any) -> None:
+    pytest.importorskip("fastapi")
+    from fastapi.testclient import TestClient
+
+    from armin.desk.app import create_app
+
+    row = {"id": "Z9", "zip": "00003", "income": 20, "debt": 40, "when": "2024-02-02"}
+    file = save_bundle(tmp_path / "a.armin", explainer("linear"), people=[{"name": "A", "row": row}])
+    with TestClient(create_app(load_bundle(file)), base_url="http://localhost") as client:
+        form = client.get("/api/v1/schema").json()
+        fields = {field["name"]: field for field in form["features"]}
+        assert (fields["zip"]["kind"], fields["zip"]["mutable"], fields["zip"]["categories"]) == (
+            "carried",
+            False,
+            None,
+        )
+        assert form["people"][0]["row"] == row
+        answer = client.post("/api/v1/recourse", json={"row": row}).json()
+        assert answer["cost"]["value"] == explainer("linear").explain(row).cost
+        other = client.post("/api/v1/recourse", json={"row": row | {"zip": "00029"}}).json()
+        assert other["cost"]["value"] == explainer("linear").explain(row | {"zip": "00029"}).cost
+        assert other["cost"]["value"] != answer["cost"]["value"]
+        wrong = client.post("/api/v1/recourse", json={"row": row | {"zip": ["00029"]}})
+        assert wrong.status_code == 422
+
+
+def test_a_function_with_arguments_filled_in_still_needs_trust() -> None:
+    from functools import partial
+
+    from sklearn.preprocessing import FunctionTransformer
+    from sklearn.utils import check_array
+
+    from armin.bundle.model import dump_model, unknown_types
+
+    frame = X[["income", "debt"]]
+    for function, harmless in ((partial(check_array, dtype=float), True), (partial(np.clip, a_min=0, a_max=1), False)):
+        stored = make_pipeline(FunctionTransformer(function), LogisticRegression()).fit(frame, labels(X))
+        assert ("functools.partial (PartialNode)" not in unknown_types(dump_model(stored))) == harmless
