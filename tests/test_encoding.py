@@ -67,7 +67,7 @@ def make_people(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 PEOPLE, ANSWERS = make_people()
-SCHEMA = Schema.infer(PEOPLE)
+SCHEMA = Schema.infer(PEOPLE, protected=[])
 FINALS: dict[str, Any] = {
     "linear": LogisticRegression(max_iter=300),
     "forest": RandomForestClassifier(8, max_depth=4, random_state=0),
@@ -318,7 +318,7 @@ def test_blanks_reach_the_pipeline_as_blanks(steps: str, dtype: str) -> None:
     for column in X:
         X.loc[rng.random(len(X)) < 0.2, column] = np.nan
     X = X.astype({"purpose": dtype, "level": dtype})
-    schema = Schema.infer(X, bounds={"empty": (0, 1)})
+    schema = Schema.infer(X, bounds={"empty": (0, 1)}, protected=[])
     oracle, classifier = read(fit(BLANK_STEPS[steps](), FINALS["linear"], X), schema, X)
     codes = random_codes(schema, 200, blanks=0.3)
     codes[:, schema.position("empty")] = np.nan
@@ -429,7 +429,7 @@ def test_a_transformer_can_be_registered() -> None:
 
     X = PEOPLE[NUMBERS]
     estimator = fit(Halver(), LogisticRegression(), X)
-    schema = Schema.infer(X)
+    schema = Schema.infer(X, protected=[])
     with pytest.raises(ModelError, match="Halver"):
         read(estimator, schema, X)
     register_transformer(Halver)
@@ -441,7 +441,7 @@ def test_a_transformer_can_be_registered() -> None:
 
 @pytest.mark.parametrize("final", FINALS)
 def test_the_schema_may_list_the_columns_in_another_order(final: str) -> None:
-    schema = Schema.infer(PEOPLE[["owns", "income", "purpose", "kids", "age", "level"]])
+    schema = Schema.infer(PEOPLE[["owns", "income", "purpose", "kids", "age", "level"]], protected=[])
     oracle, classifier = read(fit(one_hot(), FINALS[final]), schema)
     codes = random_codes(schema, 300)
     np.testing.assert_array_equal(classifier.model.accepts(classifier.encode(codes)), oracle.accepts(codes))
@@ -453,9 +453,9 @@ def test_the_schema_may_list_the_columns_in_another_order(final: str) -> None:
 def test_columns_that_differ_are_refused() -> None:
     estimator = fit(one_hot(), FINALS["linear"])
     with pytest.raises(DataError, match=r"same columns.*'age' is only in the classifier"):
-        read(estimator, Schema.infer(PEOPLE.drop(columns="age")))
+        read(estimator, Schema.infer(PEOPLE.drop(columns="age"), protected=[]))
     with pytest.raises(DataError, match=r"same columns.*'zip' is only in the schema"):
-        read(estimator, Schema.infer(PEOPLE.assign(zip=range(len(PEOPLE)))))
+        read(estimator, Schema.infer(PEOPLE.assign(zip=range(len(PEOPLE))), protected=[]))
 
 
 @pytest.mark.filterwarnings("error")
@@ -466,7 +466,7 @@ def test_estimators_fitted_on_arrays_get_arrays(final: str) -> None:
     codes = random_codes(SCHEMA, 200)
     np.testing.assert_array_equal(classifier.model.accepts(classifier.encode(codes)), oracle.accepts(codes))
     numbers = PEOPLE[["age", "owns", "income"]]
-    schema = Schema.infer(numbers)
+    schema = Schema.infer(numbers, protected=[])
     oracle, classifier = read(fit(StandardScaler(), FINALS[final], numbers.to_numpy(dtype=float)), schema, None)
     codes = random_codes(schema, 200)
     assert oracle.table(codes).dtype == np.float64
@@ -487,7 +487,7 @@ def test_estimators_fitted_on_arrays_get_arrays(final: str) -> None:
 @pytest.mark.parametrize("final", FINALS)
 def test_every_dtype_reaches_the_pipeline_as_in_training(dtypes: Any, final: str) -> None:
     X = PEOPLE.astype(dtypes)
-    schema = Schema.infer(X)
+    schema = Schema.infer(X, protected=[])
     oracle, classifier = read(fit(one_hot(), FINALS[final], X), schema, X)
     codes = random_codes(schema, 200)
     assert [str(t) for t in oracle.table(codes).dtypes] == [str(t) for t in X.dtypes]
@@ -500,7 +500,7 @@ def test_every_dtype_reaches_the_pipeline_as_in_training(dtypes: Any, final: str
 @pytest.mark.parametrize("dtype", ["str", "category"])
 def test_a_category_that_the_encoder_never_saw_is_treated_as_predict_treats_it(dtype: str) -> None:
     X = PEOPLE.astype({"purpose": dtype})
-    schema = Schema.infer(X).widened({**X.iloc[0].to_dict(), "purpose": "boat"})
+    schema = Schema.infer(X, protected=[]).widened({**X.iloc[0].to_dict(), "purpose": "boat"})
     assert schema["purpose"].categories[-1] == "boat"
     oracle, classifier = read(fit(one_hot(handle_unknown="ignore"), FINALS["linear"], X), schema, X)
     codes = random_codes(schema, 200)
@@ -592,7 +592,7 @@ def test_skrub_table_vectorizer_is_followed(final):
     y = np.where(X["a"] + (X["job"] == "x") + 0.2 * X["n"] > 1, "yes", "no")
     squash = [skrub.SquashingScaler()] if hasattr(skrub, "SquashingScaler") else []
     classifier = make_pipeline(skrub.TableVectorizer(), *squash, final).fit(X, y)
-    schema = Schema.infer(X)
+    schema = Schema.infer(X, protected=[])
     oracle = Oracle(classifier, schema, X.iloc[:0], "yes")
     read = read_classifier(oracle)
     assert sorted(set(read.owners.tolist())) == [0, 1, 2]

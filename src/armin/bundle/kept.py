@@ -27,6 +27,8 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
         said.append(
             f"{len(learned['people_']):,} complete rows of real people who were rejected, to test the promise on."
         )
+    if learned.get("carried_"):
+        said.append(f"What these people hold in {', '.join(learned['carried_'])}, which is carried along.")
     if learned.get("calibrations_"):
         said.append("For how many of these people plans worked, at each level of confidence.")
     return said

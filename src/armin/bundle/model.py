@@ -9,7 +9,7 @@ from typing import Any
 
 from armin.bundle.archive import write_stored
 from armin.bundle.trees import check_trees, parts_of
-from armin.bundle.types import TRUSTED, contents, skops, unknown_types
+from armin.bundle.types import KNOWN, contents, skops, unknown_types
 from armin.errors import DataError, MissingDependencyError, ModelError
 
 __all__ = ["dump_model", "dump_pickle", "load_model", "load_pickle"]
@@ -37,7 +37,7 @@ def load_model(data: bytes, *, trust: bool) -> Any:
         if odd and not trust:
             raise _untrusted(odd)
         model = sio.loads(
-            data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(TRUSTED & {name for _, name in made})
+            data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(KNOWN & {name for _, name in made})
         )
     except ModelError:
         raise

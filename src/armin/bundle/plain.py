@@ -10,10 +10,12 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import is_dataclass
+from datetime import date, datetime
 from sys import modules
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from armin.errors import DataError, ModelError, ParameterError
 from armin.learned import Learned
@@ -81,6 +83,8 @@ class Writer:
         """The tag and the content of what JSON does not know; empty if it is not known here either."""
         if isinstance(thing, np.ndarray | np.generic):
             return [("array", self._array(np.asarray(thing)))]
+        if isinstance(thing, datetime | date):  # what a row may carry along
+            return [("time", thing.isoformat())]
         if type(thing) is tuple:
             return [("tuple", [self._write(one) for one in thing])]
         if type(thing) is dict:
@@ -178,6 +182,7 @@ class Reader:
     def _simple(self, kind: str) -> Callable[[Any], Any] | None:
         known: dict[str, Callable[[Any], Any]] = {
             "float": float,
+            "time": lambda text: pd.Timestamp(str(text)),
             "schema": lambda _: self.schema,
             "feature": lambda name: self.schema[str(name)],
             "array": lambda name: np.load(io.BytesIO(self.arrays[name]), allow_pickle=False),

@@ -19,7 +19,7 @@ from typing import Any
 from armin.bundle.archive import read_stored
 from armin.errors import DataError, MissingDependencyError
 
-__all__ = ["LOADERS", "TRUSTED", "contents", "estimators", "skops", "unknown_types"]
+__all__ = ["KNOWN", "LOADERS", "TRUSTED", "contents", "estimators", "skops", "unknown_types"]
 
 TRUSTED = frozenset(
     {
@@ -36,18 +36,49 @@ TRUSTED = frozenset(
         "sklearn.metrics._scorer._Scorer",
         "sklearn.model_selection._split.KFold",
         "sklearn.model_selection._split.StratifiedKFold",
+        "sklearn.compose._column_transformer.make_column_selector",
+        "sklearn.impute._iterative._ImputerTriplet",
         "sklearn.utils._bunch.Bunch",
         "sklearn.utils._metadata_requests.MetadataRequest",
         "sklearn.utils._metadata_requests.MethodMetadataRequest",
         "scipy.interpolate._bsplines.BSpline",
         "scipy._lib.array_api_compat.numpy._aliases.asarray",
         "numpy.dtype",
+        "numpy.bool",
+        "numpy.floating",
+        "numpy.integer",
+        "numpy.number",
+        "numpy.object_",
         "collections.OrderedDict",
         "xgboost.core.Booster",
         "xgboost.sklearn.XGBClassifier",
         "lightgbm.basic.Booster",
         "lightgbm.sklearn.LGBMClassifier",
         "catboost.core.CatBoostClassifier",
+        "skrub._apply_to_each_col.ApplyToEachCol",
+        "skrub._check_input.CheckInputDataFrame",
+        "skrub._clean_categories.CleanCategories",
+        "skrub._clean_null_strings.CleanNullStrings",
+        "skrub._dataframe._common.is_any_date",
+        "skrub._dataframe._common.is_categorical",
+        "skrub._dataframe._common.is_numeric",
+        "skrub._datetime_encoder.DatetimeEncoder",
+        "skrub._drop_uninformative.DropUninformative",
+        "skrub._duration_to_float.DurationToFloat",
+        "skrub._string_encoder.StringEncoder",
+        "skrub._table_vectorizer.PassThrough",
+        "skrub._table_vectorizer.ShortReprDict",
+        "skrub._table_vectorizer.TableVectorizer",
+        "skrub._table_vectorizer._created_by_predicate",
+        "skrub._to_datetime.ToDatetime",
+        "skrub._to_float.ToFloat",
+        "skrub._to_str.ToStr",
+        "skrub.selectors._base.All",
+        "skrub.selectors._base.And",
+        "skrub.selectors._base.Cols",
+        "skrub.selectors._base.Filter",
+        "skrub.selectors._base.Sub",
+        "skrub.selectors._selectors._cardinality_below",
     }
 )
 """Types that may be made from a file beyond those that skops itself trusts. Names, not packages: a package also holds
@@ -61,6 +92,13 @@ LOADERS = frozenset(
     }
 )  # fmt: skip
 """The ways of making an object that a plain model needs; others call what the file names."""
+
+HARMLESS = ("functools.partial", "sklearn.utils.validation.check_array")
+"""A function with some arguments filled in, and the one of which that is allowed: scikit-learn's boosting of histograms
+keeps it for columns of categories."""
+
+KNOWN = TRUSTED | set(HARMLESS)
+"""What may be made; a partial function of anything else is refused before."""
 
 NUMBERS = frozenset(
     f"numpy.{name}"
@@ -137,11 +175,11 @@ def unknown_types(data: bytes) -> list[str]:
     []
     """
     made, odd = contents(data)
-    if all(name in TRUSTED or name in _plain(loader) for loader, name in made):
+    if all(name in KNOWN or name in _plain(loader) for loader, name in made):
         return odd
     sio = skops()
     try:
-        return [*odd, *sorted(set(sio.get_untrusted_types(data=data)) - TRUSTED)]
+        return [*odd, *sorted(set(sio.get_untrusted_types(data=data)) - KNOWN)]
     except Exception as error:  # a hostile or outdated file can make skops raise anything
         raise DataError(f"The bundle's model cannot be read ({type(error).__name__}). It is damaged.") from None
 
@@ -168,6 +206,16 @@ def contents(data: bytes) -> tuple[set[tuple[str, str]], list[str]]:
             if "__loader__" in node:
                 name = f"{node.get('__module__')}.{node.get('__class__')}"
                 made.add((str(node["__loader__"]), name))
-                if node["__loader__"] not in LOADERS:
+                partial = node["__loader__"] == "PartialNode" and name == HARMLESS[0] and _checks(node)
+                if node["__loader__"] not in LOADERS and not partial:
                     odd.add(f"{name} ({node['__loader__']})")
     return made, sorted(odd)
+
+
+def _checks(node: dict[str, Any]) -> bool:
+    """Whether a partial function only looks at an array."""
+    content = node.get("content")
+    inner = content.get("func") if isinstance(content, dict) else None
+    if not isinstance(inner, dict) or inner.get("__loader__") != "FunctionNode" or "content" in inner:
+        return False
+    return f"{inner.get('__module__')}.{inner.get('__class__')}" == HARMLESS[1]

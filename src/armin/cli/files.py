@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -29,6 +30,9 @@ __all__ = [
 
 BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#N/A")
 """What a blank looks like in a CSV file, unless the schema knows it as a category."""
+
+
+_THOUSANDS = r"[-+]?\d{1,3}(\.\d{3})+(,\d+)?"
 
 
 def read_schema(path: Path) -> Schema:
@@ -162,11 +166,12 @@ def read_csv(source: str, schema: Schema | None = None, text: str | None = None)
     if source != "-" and not Path(source).exists():
         raise DataError(f"There is no file {source!r}.")
     try:
+        content = _bytes(source).decode("utf-8-sig")
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # a line with too many cells
             frame = pd.read_csv(
-                getattr(sys.stdin, "buffer", sys.stdin) if source == "-" else source,
-                encoding="utf-8-sig",
+                io.StringIO(content),
+                **_dialect(content),
                 index_col=False,
                 skipinitialspace=True,
                 keep_default_na=False,
@@ -177,9 +182,33 @@ def read_csv(source: str, schema: Schema | None = None, text: str | None = None)
         reason = str(error).strip().rstrip(".")
         raise DataError(
             f"{shown(source)} cannot be read as CSV ({reason}). It must be UTF-8 text with column names in the first "
-            "line and commas in between."
+            "line and commas, semicolons or tabs in between."
         ) from None
-    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+    known = [] if schema is None else schema.names
+    names = [str(name) for name in frame.columns]
+    names = [name.strip() if name not in known and name.strip() in known else name for name in names]
+    return frame.set_axis(names, axis=1)
+
+
+def _dialect(content: str) -> dict[str, str]:
+    r"""How a CSV file is written: what stands between the cells, and the decimal comma of whoever needs semicolons.
+
+    >>> _dialect("a;b\n1,5;1.200,75\n")
+    {'sep': ';', 'decimal': ',', 'thousands': '.'}
+    >>> _dialect("a,b\n1.5,2\n"), _dialect("a;b\n1.5;x\n")
+    ({'sep': ','}, {'sep': ';'})
+    """
+    head = re.sub(r'"[^"]*"', "", content.partition("\n")[0])
+    sep = max(",;\t", key=head.count)  # the comma, if there is none
+    if sep == ",":
+        return {"sep": ","}
+    cells = {cell.strip().strip('"') for line in content.splitlines()[1:] for cell in line.split(sep)}
+    comma = any(re.fullmatch(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+", cell) for cell in cells)
+    point = any(re.fullmatch(r"[-+]?\d*\.\d+", cell) and not re.fullmatch(_THOUSANDS, cell) for cell in cells)
+    if not comma or point:
+        return {"sep": sep}
+    grouped = any(re.fullmatch(_THOUSANDS, cell) for cell in cells)
+    return {"sep": sep, "decimal": ","} | ({"thousands": "."} if grouped else {})
 
 
 def without_label(frame: pd.DataFrame, label_column: str | None, source: str) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from armin.errors import DataError, MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
     from armin.promise import Calibration
+    from armin.schema import Schema
 
 __all__ = ["calibrate", "demo", "guess_schema", "inspect", "pack", "serve", "warm_up"]
 
@@ -40,9 +42,15 @@ def guess_schema(
     """
     with told_plainly():
         from armin import Schema
+        from armin.schema import SchemaNote
 
-        frame = without_label(read_table(train, kind=format), label_column, train)
-        typer.echo(Schema.infer(frame.infer_objects()).to_toml(), nl=False)
+        table = read_table(train, kind=format).infer_objects()
+        frame = without_label(table, label_column, train)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SchemaNote)  # the review says the same, beside the column
+            schema = Schema.infer(frame)
+        review = schema.review(frame, None if label_column is None else table[label_column].astype(str))
+        typer.echo(schema.to_toml(review=review), nl=False)
 
 
 @app.command(cls=Listing)
@@ -77,6 +85,23 @@ def pack(
             typer.echo(str(said), err=True)
         if sys.stdout.isatty():
             _tell(inspect_bundle(file), str(file))
+        for line in touched(explainer.schema):
+            typer.echo(line, err=True)
+
+
+def touched(schema: Schema) -> list[str]:
+    """What advice may touch and what it will never touch, in plain words."""
+    from armin.words import Message
+
+    free = tuple(feature.named for feature in schema if feature.actionable)
+    lines = [Message("review.may_change", labels=free) if free else Message("review.nothing")]
+    groups = {
+        "never": [f for f in schema if not (f.actionable or f.protected or f.is_carried)],
+        "protected_list": [f for f in schema if f.protected],
+        "carried_list": [f for f in schema if f.is_carried and not f.protected],
+    }
+    lines += [Message(f"review.{code}", labels=tuple(f.named for f in some)) for code, some in groups.items() if some]
+    return [str(line) for line in lines]
 
 
 def _prepared(file: Path | None) -> list[dict[str, Any]] | None:
@@ -185,7 +210,8 @@ def calibrate(
             found.append(test)
             typer.echo(f"{', '.join(hidden)}: {_outcome(test)}")
         if forget_people:
-            del explainer.people_, explainer.others_
+            for name in ("people_", "others_", "carried_"):
+                explainer.__dict__.pop(name, None)
         save_bundle(output, explainer, title=loaded.title, people=loaded.people, letter=loaded.letter, trust=trust)
         raise typer.Exit(0 if all(test.kept for test in found) else 1)
 

@@ -250,6 +250,7 @@ def _schema(X: pd.DataFrame, columns: Mapping[str, Table], trim: float) -> Schem
     return Schema.infer(
         X, kinds=said("kind"), immutable=moves["fixed"], increase_only=moves["increase"],
         decrease_only=moves["decrease"], bounds=bounds, step=said("step"), labels=said("label"), units=said("unit"),
+        protected=[],  # the description says what may change
     )  # fmt: skip
 
 

@@ -212,6 +212,8 @@ def _cell(feature: Feature) -> Any:
     if feature.is_number:
         kind = "integer" if feature.kind == "integer" else "number"
         value: dict[str, Any] = {"type": kind, "minimum": _tidy(feature.low_code), "maximum": _tidy(feature.high_code)}
+    elif feature.is_carried:
+        value = {"type": ["string", "number", "boolean"], "maxLength": LONGEST_TEXT}
     else:
         value = {"enum": list(feature.categories)}
     blank = {"type": "string", "pattern": "^\\s*$", "maxLength": LONGEST_TEXT}

@@ -42,6 +42,8 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
 
 
 def _range(feature: Feature) -> str:
+    if feature.is_carried:
+        return "May be left out; the model sees it as it is."
     if not feature.is_number:
         return "One of the listed values."
     kind = "A whole number" if feature.kind == "integer" else "A number"

@@ -133,7 +133,7 @@ def _point(point: Recourse, words: Catalogue) -> dict[str, str] | None:
 
 
 def _desired(recourse: Recourse) -> tuple[Name, ...]:
-    return tuple(Name("decisions", str(label), str(label)) for label in recourse.desired)
+    return recourse.wanted
 
 
 def _headline(recourse: Recourse, share: float | None) -> Message:

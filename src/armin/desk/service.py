@@ -122,7 +122,7 @@ class Service:
         """The form: fields, limits, prepared applicants; in a language as far as the bundle has names in it."""
         words, form = self.words[language or "en"], self._form()
         features = [field | said_feature(self.schema[field["name"]], words) for field in form["features"]]
-        decisions = {label: Name("decisions", label, label).said(words) for label in form["decisions"]}
+        decisions = {label: Name("decisions", label, name).said(words) for label, name in form["decisions"].items()}
         people = [one | {"loaded": words.say("form.loaded", name=one["name"])} for one in form["people"]]
         return form | {"features": features, "decisions": decisions, "people": people}
 
@@ -131,7 +131,7 @@ class Service:
         return {
             "title": self.bundle.title,
             "desired": list(explainer.fitted_.labels),
-            "decisions": {str(label): str(label) for label in explainer.fitted_.labels},
+            "decisions": {str(label): self.schema.called(label) for label in explainer.fitted_.labels},
             "confidence": getattr(explainer, "confidence", None),
             "promise": _promise(explainer),
             "features": [feature_dict(feature) for feature in self.schema],
@@ -259,7 +259,7 @@ class Service:
     def _check_world(self, explainer: Explainer, asked: Asked) -> None:
         """Refuse a question about blanks that the model cannot decide about."""
         try:
-            find_world(explainer.current, self.schema.encode(dict(asked.row))[0])
+            find_world(*explainer.current.at(dict(asked.row)))
         except ModelError as error:
             name = "decision" if asked.decision == "blank" else "reapply"
             raise ProblemError.of_fields([(name, f"#/{name}", str(error))]) from None
@@ -303,6 +303,8 @@ def warm_up(service: Service) -> None:
         searching.set_params(method="search")
     for one in (explainer, searching):
         for row in rows:
+            if service.schema.carried and row is rows[-1]:
+                continue  # nobody in particular carries nothing along, which a model need not take
             quick = Service(_Instead(service.bundle, one), replace(service.settings, time_limit=5.0))
             quick.plan(Asked(row=service.whole(row)))
 

@@ -22,8 +22,9 @@ from armin.promise import LEVELS, Calibration, Trials, choose_level
 from armin.promise.promise import Missingness, Promise
 from armin.promise.tilt import Tilt, lost_at
 from armin.recourse.world import World
+from armin.schema import Carried, Schema
 
-__all__ = ["calibrate", "check_held_out", "masks_from", "pick", "run_trials", "tested_people"]
+__all__ = ["calibrate", "check_held_out", "masks_from", "numbered", "pick", "run_trials", "tested_people"]
 
 ENOUGH = 30
 """So many people with one pattern of blanks are tested by themselves; fewer, together with other patterns."""
@@ -94,6 +95,13 @@ def tested_people(fitted: Fitted, people: FloatArray, masks: BoolArray) -> BoolA
     return tested
 
 
+def numbered(schema: Schema, frame: pd.DataFrame) -> tuple[FloatArray, Carried]:
+    """The codes (n, D) of many people, and the book of what they carry along, in which each has a place."""
+    codes, book = schema.encode(frame, clip=True), Carried.of(schema, frame)
+    codes[:, [schema.position(name) for name in schema.carried]] = np.arange(len(codes))[:, None]
+    return codes, book
+
+
 def pick(positions: Any, most: int, rng: np.random.Generator) -> Any:
     """At most ``most`` of ``positions``, at random."""
     if positions.shape[0] > most:
@@ -119,7 +127,7 @@ def check_held_out(people: FloatArray, known: FloatArray) -> None:
 
 def masks_from(fitted: Fitted, people: FloatArray, missingness: Missingness) -> BoolArray:
     """Where a missingness model of the user makes blanks in ``people``."""
-    made = missingness(fitted.schema.decode(people, like=fitted.like))
+    made = missingness(fitted.schema.decode(people, like=fitted.like, carried=fitted.carried))
     frame = getattr(made, "X", made)
     if not isinstance(frame, pd.DataFrame) or len(frame) != people.shape[0]:
         raise ParameterError(
@@ -174,6 +182,7 @@ def _one_trial(
     fitted: Fitted, person: FloatArray, mask: BoolArray, locked: tuple[str, ...], levels: FloatArray
 ) -> tuple[BoolArray, BoolArray]:
     """At which levels there is a plan, and at which it works."""
+    fitted, person = fitted.alone(person)
     row = np.where(mask, np.nan, person)
     stated, judged = carefully(fitted, lambda one: _advised(one, row, locked))
     planned, worked = np.zeros(levels.size, dtype=bool), np.zeros(levels.size, dtype=bool)

@@ -18,12 +18,12 @@ from sklearn.base import BaseEstimator, clone
 from armin.actions import Grid
 from armin.arrays import FloatArray
 from armin.costs import Cost, as_cost
-from armin.errors import ArminError, NotFittedError, ParameterError
+from armin.errors import ArminError, DataError, NotFittedError, ParameterError
 from armin.explainer.advise import advise, advise_others, advise_path, pose
 from armin.explainer.ask import AskOrAct, ask_or_act
 from armin.explainer.compare import Comparison, compare, sampled_by
 from armin.explainer.constraints import check_parameters, check_whole
-from armin.explainer.fitted import Fitted, read_row
+from armin.explainer.fitted import Fitted
 from armin.explainer.judge import MisreadError
 from armin.explainer.memory import GuessingJudge, guessed_wrong
 from armin.explainer.recheck import recheck
@@ -37,7 +37,7 @@ from armin.promise import Calibration
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
 from armin.recourse.origin import Origin
 from armin.recourse.recheck import Recheck
-from armin.schema import Rows, Schema
+from armin.schema import Rows, Schema, is_foreign
 from armin.words import Message
 
 __all__ = ["Explainer"]
@@ -123,7 +123,10 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """
         self.check()
         frame = self.schema.frame(X)
-        self._learn(self.schema.encode(frame, clip=True), frame.iloc[:0] if isinstance(X, pd.DataFrame) else None)
+        like = frame.iloc[:0] if isinstance(X, pd.DataFrame) or is_foreign(X) else None
+        self._learn(self.schema.encode(frame, clip=True), like)
+        if self.schema.carried:
+            self.along_ = self.schema.carried_by(frame.head(64))
         return self
 
     def _learn(self, codes: FloatArray, like: pd.DataFrame | None) -> None:
@@ -255,8 +258,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         -------
         Recourse
         """
-        fitted = self.current
-        codes = read_row(fitted.schema, row, locked)
+        fitted, codes = self.current.at(row, locked)
         return self._explain(fitted, codes, locked)
 
     @in_one_thread
@@ -283,8 +285,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         >>> explainer.recheck(explainer.explain(loans.applicant), loans.applicant).verdict
         'holds'
         """
-        fitted = self.current
-        return recheck(fitted, plan, read_row(fitted.schema, row, locked), locked)
+        fitted, codes = self.current.at(row, locked)
+        return recheck(fitted, plan, codes, locked)
 
     def _explain(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Recourse:
         return advise(fitted, codes, locked)
@@ -309,8 +311,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             Empty if no plan exists or time ran out; then :meth:`explain` says which.
         """
         check_whole("alternatives", "count", count, 1)
-        fitted = self.current
-        codes = read_row(fitted.schema, row, locked)
+        fitted, codes = self.current.at(row, locked)
         level, calibration = self._level(fitted, codes, locked)
         plans = advise_others(fitted.varied(confidence=level), codes, count, locked, calibration)
         note = self._untested(level, codes, locked) if calibration is None else ()
@@ -343,8 +344,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         (['Income'], True)
         """
         check_whole("ask", "n_values", n_values, 2)
-        fitted = self.current
-        codes = read_row(fitted.schema, row, locked)
+        fitted, codes = self.current.at(row, locked)
         return ask_or_act(
             fitted, codes, tuple(locked), n_values,
             lambda: self._explain(fitted, codes, locked), lambda told: self._level(fitted, told, locked)[1],
@@ -385,8 +385,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         >>> test.curves[0].label, len(test.curves[0].points)
         ('Income', 17)
         """
-        fitted = self.current
-        codes = read_row(fitted.schema, row, locked)
+        fitted, codes = self.current.at(row, locked)
         return stress_test(
             fitted, codes, lambda: self._explain(fitted, codes, locked) if plan is None else plan, features, tilts, kind
         )
@@ -417,9 +416,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         >>> list(explainer.compare_samplers(loans.applicant, loans.X, ("donors", "marginal")).plans)
         ['donors', 'marginal']
         """
-        fitted = self.current
+        fitted, codes = self.current.at(row, locked)
         ways = sampled_by(fitted, self.schema.encode(self.schema.frame(X), clip=True), samplers)
-        codes = read_row(fitted.schema, row, locked)
         plans = {name: self._explain(way, codes, locked) for name, way in ways.items()}
         return compare(ways, codes, plans)
 
@@ -435,8 +433,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         -------
         Problem
         """
-        fitted = self.current
-        codes = read_row(fitted.schema, row, locked)
+        fitted, codes = self.current.at(row, locked)
         return pose(fitted, codes, locked, self._level(fitted, codes, locked)[0]).stated.problem
 
     @in_one_thread
@@ -451,8 +448,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         -------
         RecoursePath
         """
-        fitted = self.current
-        codes = read_row(fitted.schema, row, locked)
+        fitted, codes = self.current.at(row, locked)
         level, calibration = self._level(fitted, codes, locked)
         path = advise_path(fitted, codes, locked, level)
         note = self._untested(level, codes, locked) if calibration is None else ()
@@ -478,6 +474,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         from joblib import Parallel, delayed, effective_n_jobs
 
         fitted = self.current
+        if isinstance(frame, Mapping | pd.Series):
+            raise DataError(f"explain_many takes a table. Got a {type(frame).__name__}; one row goes to explain(row).")
         table = fitted.schema.frame(frame)
         # small arguments: what a cluster ships by itself is not lost with the worker that holds it
         rows = list(zip(table.index, table.astype(object).to_dict("records"), strict=True))
@@ -505,9 +503,11 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         answers: list[Recourse | Failure | None] = []
         guesses: list[GuessingJudge | None] = []
         for label, row in rows:
-            one = fitted.guessing() if fitted.reads and self._guesses else fitted
+            one = fitted
             try:
-                answers.append(self._explain(one, read_row(fitted.schema, row, locked), locked))
+                one, codes = fitted.at(row, locked)
+                one = one.guessing() if one.reads and self._guesses else one
+                answers.append(self._explain(one, codes, locked))
             except ArminError as error:
                 answers.append(Failure(label, error))
             except MisreadError:
@@ -516,7 +516,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         for i in np.flatnonzero(guessed_wrong(guesses) | np.array([answer is None for answer in answers])).tolist():
             label, row = rows[i]
             try:
-                answers[i] = self._explain(fitted, read_row(fitted.schema, row, locked), locked)
+                answers[i] = self._explain(*fitted.at(row, locked), locked)
             except ArminError as error:
                 answers[i] = Failure(label, error)
         return [answer for answer in answers if answer is not None]

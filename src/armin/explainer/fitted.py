@@ -15,11 +15,11 @@ from armin.errors import DataError, ParameterError
 from armin.explainer.memory import GuessingJudge
 from armin.explainer.settings import Settings
 from armin.impute import Imputer, RowSampler, Sampler, row_sampler
-from armin.models.encoding import Judge, ReadClassifier
+from armin.models.encoding import Judge, Oracle, ReadClassifier
 from armin.models.kinds import BlackBox
 from armin.problem.remembered import Remembered
 from armin.recourse.origin import Origin
-from armin.schema import Rows, Schema
+from armin.schema import Carried, Rows, Schema
 
 __all__ = ["Fitted", "ReadyRows", "read_row"]
 
@@ -73,6 +73,7 @@ class Fitted:
     native : whether the row with its blanks is the only candidate, and blanks are not acted on
     stricter : whether ``oracle`` asks for more than ``decision``
     refusals : what the model said to a pattern of blanks that it does not take; found out once for each pattern
+    carried : the values of the columns that are carried along, for the row or rows in question
     remembered : options of features by their values; found out once for each value
     ready : samplers that were made ready for a row
     origin : the fingerprints of all this
@@ -91,6 +92,7 @@ class Fitted:
     native: bool = False
     stricter: bool = False
     refusals: dict[bytes, str | None] = field(default_factory=dict)
+    carried: Carried | None = None
     remembered: Remembered = None  # type: ignore[assignment]  # made below
     ready: ReadyRows = None  # type: ignore[assignment]
     origin: Origin | None = None
@@ -106,6 +108,33 @@ class Fitted:
     def reads(self) -> bool:
         """Whether the reading of the model may stand in for the model until the answer is judged."""
         return self.settings.trusts and not self.stricter and not isinstance(self.read.model, BlackBox)
+
+    def at(self, row: Rows | pd.Series[Any], locked: Collection[str] = ()) -> tuple[Fitted, FloatArray]:
+        """The codes (D,) of the one person to advise, and the same with what this row carries along."""
+        codes = read_row(self.schema, row, locked)
+        return (self.carrying(self.schema.carried_by(row)) if self.schema.carried else self), codes
+
+    def carrying(self, carried: Carried) -> Fitted:
+        """The same with other values in the columns that are carried along."""
+        if not self.schema.carried:
+            return self
+        assert isinstance(self.decision, Oracle)  # noqa: S101  before any guess
+        assert isinstance(self.oracle, Oracle)  # noqa: S101
+        decision = self.decision.carrying(carried)
+        oracle = self.oracle.carrying(carried) if self.stricter else decision
+        # whether a model takes a blank beside another value is another matter
+        refusals = self.refusals if carried.complete else {}
+        return replace(
+            self, decision=decision, oracle=oracle, read=self.read.carrying(oracle), refusals=refusals, carried=carried
+        )
+
+    def alone(self, codes: FloatArray) -> tuple[Fitted, FloatArray]:
+        """One of the rows whose carried values are in the book, with a book of its own."""
+        if self.carried is None:
+            return self, codes
+        places = [self.schema.position(name) for name in self.schema.carried]
+        one = self.carrying(self.carried.only(codes[places[:1]].astype(np.intp)))
+        return one, np.where(np.isin(np.arange(codes.size), places), 0.0, codes)
 
     def guessing(self) -> Fitted:
         """The same with the reading of the model as judge, which keeps what it was asked."""
@@ -164,7 +193,8 @@ def read_row(schema: Schema, row: Rows | pd.Series[Any], locked: Collection[str]
     codes = schema.encode(row)
     if codes.shape[0] != 1:
         raise DataError(f"explain takes one row. Got {codes.shape[0]} instead; use explain_many(frame).")
-    if np.isnan(codes).all():
+    told = [i for i, feature in enumerate(schema) if not feature.is_carried]
+    if np.isnan(codes[:, told]).all():
         raise DataError(
             "The row is all blanks, so there is nobody to advise. Give at least one value; the others may be blank."
         )

@@ -52,6 +52,8 @@ class GuessingJudge:
 
     def accepts(self, codes: FloatArray) -> BoolArray:
         """Which rows, given as codes (n, D), get the desired decision by the reading."""
+        if self._read.complete_only and np.isnan(codes).any():
+            return self.behind.accepts(codes)  # what the reading does not say
         return self.said(codes, self._read.encode(codes))
 
     def said(self, codes: FloatArray, inputs: FloatArray) -> BoolArray:
@@ -72,8 +74,9 @@ class GuessingJudge:
 def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
     """For each guess whether the estimator disagrees with any of its answers, from as few calls as can be.
 
-    All have the same estimator behind them; None stands for no guess. Rows with blanks are asked about apart from
-    others, so that a column keeps the type that it has in training data where nothing is blank.
+    None stands for no guess. Those with one and the same judge behind them are asked about together; rows with blanks
+    are asked about apart from others, so that a column keeps the type that it has in training data where nothing is
+    blank.
     """
     wrong = np.zeros(len(guesses), dtype=bool)
     every = [
@@ -84,9 +87,11 @@ def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
     ]
     for blank in (False, True):
         asked = [(i, behind, codes, answer) for i, behind, codes, answer, has in every if has == blank]
-        if asked:
-            verdicts = accepted_by_all(asked[0][1], [codes for _, _, codes, _ in asked])
-            for (i, _, _, answer), verdict in zip(asked, verdicts, strict=True):
+        # rows that carry something along have a judge each
+        for judge in {id(behind): behind for _, behind, _, _ in asked}.values():
+            own = [(i, codes, answer) for i, behind, codes, answer in asked if behind is judge]
+            verdicts = accepted_by_all(judge, [codes for _, codes, _ in own])
+            for (i, _, answer), verdict in zip(own, verdicts, strict=True):
                 wrong[i] |= bool((verdict != answer).any())
     return wrong
 

@@ -16,9 +16,9 @@ from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
 from armin.errors import ArminError, DataError, ParameterError
 from armin.explainer.advise import advise
-from armin.explainer.calibrate import ENOUGH, calibrate, check_held_out, masks_from, pick, tested_people
+from armin.explainer.calibrate import ENOUGH, calibrate, check_held_out, masks_from, numbered, pick, tested_people
 from armin.explainer.estimator import Explainer
-from armin.explainer.fitted import Fitted, read_row
+from armin.explainer.fitted import Fitted
 from armin.explainer.settings import Decision, Reapply, Settings
 from armin.explainer.threads import in_one_thread
 from armin.explainer.world import find_world
@@ -27,7 +27,7 @@ from armin.problem import Problem, Solution
 from armin.promise import Calibration, Pattern, Promise
 from armin.recourse import Recourse
 from armin.recourse.origin import Origin
-from armin.schema import Rows, Schema
+from armin.schema import Carried, Rows, Schema
 from armin.solve import stopped
 from armin.words import Message
 
@@ -137,15 +137,16 @@ class ARMIN(Explainer):
             raise ParameterError("'people' are for testing a promise. Set promise=0.9, or leave 'people' out.")
         if self.promise is None or people is not None:
             super().fit(X, y)
-            others = None if people is None else self.schema.encode(people, clip=True)
+            others = None if people is None else self.schema.frame(people)
             if others is not None:
-                check_held_out(others, self.schema.encode(self.schema.frame(X), clip=True))
+                known = self.schema.encode(self.schema.frame(X), clip=True)
+                check_held_out(self.schema.encode(others, clip=True), known)
         else:
             self.check()
             frame = self.schema.frame(X)
             aside = np.random.default_rng(self.random_state).permutation(len(frame)) < len(frame) // 4
-            super().fit(frame[~aside] if isinstance(X, pd.DataFrame) else np.asarray(X)[~aside], y)
-            others = self.schema.encode(frame[aside], clip=True)
+            super().fit(np.asarray(X)[~aside] if isinstance(X, np.ndarray) else frame[~aside], y)
+            others = frame[aside]
         self.held_out_ = people is not None
         if others is not None:
             self._keep_people(others)
@@ -169,11 +170,12 @@ class ARMIN(Explainer):
     def _guesses(self) -> bool:
         return self.promise is None  # a test on real people is the model's own
 
-    def _keep_people(self, codes: FloatArray) -> None:
+    def _keep_people(self, frame: pd.DataFrame) -> None:
         """Keep the complete rows that a promise may be tested on: rejected ones, and others who may be with blanks."""
         promise = Promise.of(self.promise)
         assert promise is not None  # noqa: S101  people are for a promise
-        fitted = self.current
+        codes, book = numbered(self.schema, frame)
+        fitted = self.current.carrying(book)
         complete = codes[~np.isnan(codes).any(axis=1)]
         rejected = complete[~fitted.decision.accepts(complete)] if len(complete) else complete
         self.people_ = pick(rejected, promise.n_people, np.random.default_rng(self.random_state))
@@ -181,6 +183,13 @@ class ARMIN(Explainer):
         if self.decision != "complete" or promise.missingness is not None:
             most = max(MOST_PEOPLE, MORE_PEOPLE * promise.n_people)
             self.others_ = pick(complete, most, np.random.default_rng(self.random_state))
+        if self.schema.carried:
+            # nothing is kept of those who are not
+            along = [self.schema.position(name) for name in self.schema.carried]
+            used = np.unique(np.concatenate([self.people_[:, along[0]], self.others_[:, along[0]]]))
+            for rows in (self.people_, self.others_):
+                rows[:, along] = np.searchsorted(used, rows[:, along])
+            self.carried_ = dict(book.only(used.astype(np.intp)).values)
 
     @in_one_thread
     def calibrate(
@@ -227,12 +236,17 @@ class ARMIN(Explainer):
         if submitted is not None:
             return self._calibrate_hidden(fitted, promise, people, submitted, locked, n_jobs, progress)
         if people is not None:
-            self._keep_people(self.schema.encode(people, clip=True))
+            self._keep_people(self.schema.frame(people))
             self.held_out_, self.calibrations_ = True, {}
         if blanks is None and promise.missingness is None:
             raise ParameterError(
                 "calibrate must know which values are blank. Name them with blanks=[...], or set the promise's "
                 "'missingness'."
+            )
+        for name in set(blanks or ()) & set(self.schema.carried):
+            raise ParameterError(
+                f"'blanks' names {name!r}, which is carried along as it is: whether it is blank is no question of a "
+                "promise. Leave it out."
             )
         names = None if blanks is None else tuple(blanks)
         return self._calibration(fitted, promise, names, tuple(locked), n_jobs, progress)
@@ -250,7 +264,8 @@ class ARMIN(Explainer):
         """Test on people who really left blanks and became known later; each pattern of theirs is kept."""
         if people is None or len(people) != len(submitted):
             raise ParameterError("'submitted' must be the same people as 'people', row by row, with their blanks.")
-        complete = self.schema.encode(people, clip=True)
+        complete, book = numbered(self.schema, self.schema.frame(people))
+        fitted = fitted.carrying(book)
         masks = np.isnan(self.schema.encode(submitted, clip=True))
         patterns = np.unique(masks[masks.any(axis=1)], axis=0)
         if not len(patterns):
@@ -305,8 +320,7 @@ class ARMIN(Explainer):
         ----------
         row, locked : as in :meth:`explain`
         """
-        fitted = self.current
-        codes = read_row(fitted.schema, row, locked)
+        fitted, codes = self.current.at(row, locked)
         key = self._pattern(fitted, codes, locked)
         return self.calibrations_.get(key) or self.calibrations_.get(replace(key, blanks=None))
 
@@ -359,6 +373,7 @@ class ARMIN(Explainer):
         progress: bool,
     ) -> Calibration:
         """The calibration for a pattern of blanks (None: whatever the missingness model makes), found once."""
+        fitted = fitted.carrying(Carried(getattr(self, "carried_", {})))
         people, masks, words = self._tested_on(fitted, promise, blanks)
         key = self._pattern(fitted, np.where(masks[0], np.nan, people[0]), locked)
         if words != "same":
@@ -417,10 +432,10 @@ class ARMIN(Explainer):
         seen: set[tuple[bool, ...]] = set()
         for row in rows:
             try:
-                codes = read_row(fitted.schema, dict(row), locked)
+                one, codes = fitted.at(dict(row), locked)
                 pattern = tuple(np.isnan(codes).tolist())
                 if pattern not in seen:
-                    self._level(fitted, codes, locked)
+                    self._level(one, codes, locked)
                 seen.add(pattern)
             except ArminError:  # belongs to the row, and is raised there again
                 continue

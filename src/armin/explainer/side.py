@@ -11,7 +11,6 @@ from armin.errors import ParameterError
 from armin.explainer.compare import Comparison
 from armin.explainer.compare import compare as judge_all
 from armin.explainer.estimator import Explainer
-from armin.explainer.fitted import read_row
 from armin.schema import Rows
 
 __all__ = ["compare"]
@@ -41,6 +40,6 @@ def compare(
     if not explainers:
         raise ParameterError("compare needs at least one explainer. Got none.")
     plans = {name: explainer.explain(row, locked=locked) for name, explainer in explainers.items()}
-    ways = {name: explainer.current for name, explainer in explainers.items()}
-    schema = next(iter(ways.values())).schema
-    return judge_all(ways, read_row(schema, row, locked), plans)
+    found = {name: explainer.current.at(row, locked) for name, explainer in explainers.items()}
+    _, codes = next(iter(found.values()))
+    return judge_all({name: way for name, (way, _) in found.items()}, codes, plans)

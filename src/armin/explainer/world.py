@@ -28,6 +28,12 @@ def find_world(fitted: Fitted, codes: FloatArray) -> World:
                 "Use decision='complete' and reapply='told', or a pipeline that fills blanks by itself."
             )
         return World(None if settings.decision is None else "complete", "told", True, None)
+    if fitted.read.complete_only and (settings.reapply != "told" or fitted.native):
+        what = "NativeMissing" if fitted.native else f"reapply={settings.reapply!r}"
+        raise ModelError(
+            f"{what} asks the model about the row with its blanks, and this model fills them from the other columns, "
+            "which can only be followed where nothing is blank. Use reapply='told', or method='blackbox'."
+        )
     return World(
         "blank" if settings.decision == "auto" else settings.decision, settings.reapply, True, _verdict(fitted, codes)
     )
@@ -35,6 +41,6 @@ def find_world(fitted: Fitted, codes: FloatArray) -> World:
 
 def _verdict(fitted: Fitted, codes: FloatArray) -> bool:
     """What the model says to a row with blanks; by its reading where that may stand in until the answer is judged."""
-    if fitted.reads:
+    if fitted.reads and not fitted.read.complete_only:
         return bool(fitted.read.model.accepts(fitted.read.encode(codes[None, :]))[0])
     return bool(fitted.decision.accepts(codes[None, :])[0])

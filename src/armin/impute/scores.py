@@ -38,7 +38,7 @@ def log_score(feature: Feature, x: FloatArray, y: float, w: FloatArray, scale: f
     """Minus the log of the chance of ``y``: draws smoothed by a kernel, and one more spread over the domain."""
     m, width = len(x), feature.high_code - feature.low_code
     if not feature.is_number:
-        chance, even = float(w[x == y].sum()), 1.0 / len(feature.categories)
+        chance, even = float(w[x == y].sum()), 1.0 / max(len(feature.categories), 1)
     else:
         spread = float(np.sqrt(w @ (x - w @ x) ** 2))
         middle = float(np.subtract(*np.quantile(x, [0.75, 0.25]))) / 1.349

@@ -98,7 +98,7 @@ class Notice:
     @property
     def desired(self) -> tuple[Name, ...]:
         """The decision that the person wants."""
-        return tuple(Name("decisions", str(label), str(label)) for label in self.plan.desired)
+        return self.plan.wanted
 
     @property
     def sure(self) -> Message | str:

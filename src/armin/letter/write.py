@@ -201,7 +201,8 @@ def _check_plans(plans: tuple[Recourse, ...], row: Mapping[str, Any], schema: Sc
     codes = schema.encode(row)
     if codes.shape[0] != 1:
         raise DataError(f"A letter is for one row. Got {codes.shape[0]} instead.")
-    values = {f.name: f.value(float(code)) for f, code in zip(schema.features, codes[0], strict=True)}
+    told = zip(schema.features, codes[0], strict=True)
+    values = {f.name: f.value(float(code)) for f, code in told if not f.is_carried}
     blank = {name for name, value in values.items() if value is None}
     for plan in plans:
         if {f.name for f in plan.blanks} != blank or plan.desired != plans[0].desired:

@@ -199,10 +199,7 @@ def find_target(estimator: Any, desired: Any, threshold: float | None = None) ->
     if classes is None and getattr(estimator, "refit", True) is False:
         raise ModelError(f"This {name} keeps no fitted classifier. Fit it with refit=True, or pass the classifier.")
     if classes is None:
-        raise ModelError(
-            f"ARMIN needs a classifier, an estimator with 'classes_'. Got {name}. "
-            "Turn a regression into a decision first, for example with a classifier on y >= target."
-        )
+        raise _without_classes(estimator, name)
     if isinstance(classes, list | tuple) and any(np.ndim(c) for c in classes):
         raise ModelError(
             f"ARMIN reads classifiers with one output. This {name} has {len(classes)}. Fit one classifier per output."
@@ -221,6 +218,35 @@ def find_target(estimator: Any, desired: Any, threshold: float | None = None) ->
     if threshold is not None:
         threshold = _checked_threshold(estimator, threshold)
     return Target(labels.copy(), accepted, threshold)
+
+
+def _without_classes(estimator: Any, name: str) -> ModelError:
+    """What to do with something that does not say its labels."""
+    if isinstance(estimator, type):
+        of = estimator.__name__
+        return ModelError(f"ARMIN needs a fitted classifier. Got the class {of}. Make and fit one: {of}().fit(X, y).")
+    if not hasattr(estimator, "predict"):
+        what = f"the function {estimator.__name__!r}" if hasattr(estimator, "__name__") else f"a {name}"
+        return ModelError(
+            f"ARMIN needs a classifier: an object with predict(rows), and 'classes_', the list of its labels. Got "
+            f"{what}. Put a function into one: class Rule: classes_ = ['no', 'yes']; predict = staticmethod(function); "
+            "then ARMIN(Rule(), schema, desired='yes', method='blackbox')."
+        )
+    from sklearn.base import is_regressor
+
+    try:
+        regression = bool(is_regressor(estimator))
+    except (AttributeError, TypeError):  # of no library that scikit-learn knows
+        regression = False
+    if regression:
+        return ModelError(
+            f"ARMIN needs a classifier, an estimator with 'classes_'. Got {name}, which predicts numbers. "
+            "Turn a regression into a decision first, for example with a classifier on y >= target."
+        )
+    return ModelError(
+        f"ARMIN needs to know the labels of a classifier. This {name} has predict, but no 'classes_'. Set it to the "
+        "list of labels that predict gives: model.classes_ = ['no', 'yes'], for example."
+    )
 
 
 def lowest_accepted(verdict: Judge, precision: Precision = "float64") -> float:

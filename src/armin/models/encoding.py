@@ -8,7 +8,8 @@ as it is, and the final model, which is read into plain arrays.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -21,8 +22,8 @@ from armin.models.decide import find_target
 from armin.models.inputs import Prepare, WholeNumbers, dense
 from armin.models.kinds import BlackBox, LinearModel, Model, ReluNetwork
 from armin.models.read import check_fitted, prepare_inputs, read_model, unwrap
-from armin.models.tracing import UntraceableError, trace
-from armin.schema import Schema
+from armin.models.tracing import UntraceableError, fills_by_others, trace
+from armin.schema import Carried, Schema
 
 __all__ = ["Judge", "Oracle", "ReadClassifier", "read_classifier"]
 
@@ -36,6 +37,10 @@ class Encode(Protocol):
 
     def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
         """The same, and for values of single features, by their positions, the inputs (..., E) that each determines."""
+        ...
+
+    def carrying(self, oracle: Oracle) -> Encode:
+        """The same for the carried columns of an oracle."""
         ...
 
 
@@ -66,6 +71,7 @@ class Oracle:
         self.schema = schema
         self.like = like
         self.threshold = threshold
+        self.carried: Carried | None = None
         check_fitted(estimator)
         self.target = find_target(estimator, desired, threshold)
         self.names = _input_names(estimator)
@@ -76,6 +82,12 @@ class Oracle:
                 f"the {'classifier' if wrong in self.names else 'schema'}."
             )
         self._plain = _plain_table(self)
+
+    def carrying(self, carried: Carried) -> Oracle:
+        """The same estimator, which sees these values in the columns that are carried along."""
+        other = copy(self)
+        other.carried = carried
+        return other
 
     def stricter(self, margin: float) -> Oracle:
         """The same estimator, asked for ``margin`` more probability than its decision needs."""
@@ -103,7 +115,7 @@ class Oracle:
         plain_table = None if self._plain is None else self._plain(codes)
         if plain_table is not None:
             return plain_table
-        frame = self.schema.decode(codes, like=self.like)
+        frame = self.schema.decode(codes, like=self.like, carried=self.carried)
         if self.names is not None:
             return frame[self.names]
         if self.like is not None and not hasattr(self.estimator, "n_features_in_"):
@@ -192,11 +204,18 @@ class ReadClassifier:
     model : the final model as arrays
     encode : codes (n, D) to model inputs (n, P), through the user's own fitted transformers
     owners : int array of shape (P,), the schema position behind each model input; -1 if constant
+    complete_only : whether a blank is filled from the other columns, so that the reading holds for complete rows only
     """
 
     model: Model
     encode: Encode
     owners: IntArray
+    complete_only: bool = False
+
+    def carrying(self, oracle: Oracle) -> ReadClassifier:
+        """The same for the carried columns of an oracle; ``owners`` stays the very same array."""
+        model = BlackBox(oracle.accepts, self.model.n_inputs) if isinstance(self.model, BlackBox) else self.model
+        return replace(self, model=model, encode=self.encode.carrying(oracle))
 
 
 def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier:
@@ -225,7 +244,8 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
             f"{model.n_inputs}. Use method='blackbox', and please report this."
         )
     owners = np.array([-1 if p is None else p for p in behind], dtype=np.intp)
-    return ReadClassifier(model, _Encoder(_Steps(oracle, tuple(followed), prepare), owners), owners)
+    encode = _Encoder(_Steps(oracle, tuple(followed), prepare), owners)
+    return ReadClassifier(model, encode, owners, any(fills_by_others(step) for step in followed))
 
 
 def _input_names(estimator: Any) -> list[str] | None:
@@ -270,6 +290,10 @@ class AsTheyAre:
         """The same codes (n, D)."""
         return codes
 
+    def carrying(self, oracle: Oracle) -> AsTheyAre:
+        """The same: codes do not say what is carried."""
+        return self
+
     def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
         """The same codes, and the same values, each as the one input that its feature owns."""
         return codes, {p: alone[..., None].copy() for p, alone in values.items()}
@@ -285,16 +309,28 @@ class _Encoder:
     most = 4096
     """Values to remember for one feature."""
 
-    def __init__(self, encode: Callable[[FloatArray], FloatArray], owners: IntArray) -> None:
+    def __init__(self, encode: _Steps, owners: IntArray) -> None:
         self.encode, self.owners = encode, owners
         self.columns = {int(p): np.flatnonzero(owners == p) for p in np.unique(owners) if p >= 0}
         self.known: dict[int, tuple[FloatArray, FloatArray, WholeNumbers]] = {}
+        self.apart: dict[int, dict[int, tuple[FloatArray, FloatArray, WholeNumbers]]] = {}
         self.alone: dict[tuple[int, float], FloatArray] = {}
         self.constant: FloatArray | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # what is remembered is found out again
         return type(self), (self.encode, self.owners)
+
+    def carrying(self, oracle: Oracle) -> _Encoder:
+        """The same for the carried columns of an oracle; what is known of other columns stays known to both."""
+        other = _Encoder(replace(self.encode, oracle=oracle), self.owners)
+        other.known = self.known
+        other.apart = {oracle.schema.position(name): {} for name in oracle.schema.carried}
+        return other
+
+    def _memory(self, p: int) -> dict[int, tuple[FloatArray, FloatArray, WholeNumbers]]:
+        """Where the values of a feature are remembered: those of a carried one hold for this row only."""
+        return self.apart.get(p, self.known)
 
     def __call__(self, codes: FloatArray) -> FloatArray:
         """Model inputs (n, P) for codes (n, D)."""
@@ -333,8 +369,8 @@ class _Encoder:
     def _alone(self, p: int, value: float) -> FloatArray | None:
         """The inputs (E,) of one value of a feature; None if it is new."""
         one = self.alone.get((p, value))
-        if one is None and p in self.known:
-            _, coded, whole = self.known[p]
+        if one is None and p in self._memory(p):
+            _, coded, whole = self._memory(p)[p]
             place = whole.place(value)
             one = None if place < 0 else self._keep(p, value, coded[place])
         return one
@@ -348,9 +384,10 @@ class _Encoder:
 
     def _known(self, p: int) -> tuple[FloatArray, FloatArray, WholeNumbers]:
         """The known values of a feature in order, their inputs, and where whole ones stand."""
-        if p not in self.known:
+        memory = self._memory(p)
+        if p not in memory:
             return np.zeros(0), np.zeros((0, self.columns[p].size)), WholeNumbers.of(np.zeros(0))
-        return self.known[p]
+        return memory[p]
 
     def _found(self, row: FloatArray, wanted: Mapping[int, FloatArray]) -> dict[int, tuple[FloatArray, IntArray]]:
         """For each feature, the inputs of known values, and where among them the wanted ones (n,) are."""
@@ -389,7 +426,7 @@ class _Encoder:
             tables[p] = (values[order], np.concatenate([coded, more])[order])
             start += new.size
             if values.size <= self.most:
-                self.known[p] = (*tables[p], WholeNumbers.of(tables[p][0]))
+                self._memory(p)[p] = (*tables[p], WholeNumbers.of(tables[p][0]))
         return tables
 
 

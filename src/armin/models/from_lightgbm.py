@@ -170,10 +170,12 @@ class _Scores:
             raise AttributeError(name)
         return lambda scores: self._holding(scores).decision_function(self._rows(scores))
 
-    def _rows(self, scores: NDArray[np.floating]) -> FloatArray:
+    def _rows(self, scores: NDArray[np.floating]) -> Any:
         rows = np.zeros((scores.shape[0], int(self.header["max_feature_idx"]) + 1))
         rows[:, 0] = np.arange(scores.shape[0])
-        return rows
+        # what was fitted on a frame warns of rows without names
+        names = getattr(self.estimator, "feature_names_in_", None)
+        return rows if names is None else pd.DataFrame(rows, columns=names)
 
     def _holding(self, scores: NDArray[np.floating]) -> Any:
         import lightgbm

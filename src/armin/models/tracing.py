@@ -20,7 +20,7 @@ import numpy as np
 
 from armin.errors import ModelError
 
-__all__ = ["register_transformer", "trace", "traceable_transformers"]
+__all__ = ["fills_by_others", "register_transformer", "trace", "traceable_transformers"]
 
 Trace = list[int | None]
 
@@ -66,6 +66,20 @@ def register_transformer(cls: type, tracer: Callable[[Any, int], Trace] | None =
 def traceable_transformers() -> list[str]:
     """The names of the transformers that are followed exactly."""
     return sorted(_TRACERS)
+
+
+def fills_by_others(step: Any) -> bool:
+    """Whether a step fills a blank from the other columns; through such a step a complete row passes unchanged.
+
+    >>> from sklearn.impute import KNNImputer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> fills_by_others(make_pipeline("passthrough", KNNImputer()))
+    True
+    """
+    if any(cls.__name__ in _FILLERS and cls.__module__.split(".")[0] == "sklearn" for cls in type(step).__mro__):
+        return True
+    inner = [part for name in ("steps", "transformers_", "transformer_list") for part in getattr(step, name, ())]
+    return any(fills_by_others(part[1]) for part in inner)
 
 
 def _one_to_one(transformer: Any, n_inputs: int) -> Trace:
@@ -192,7 +206,8 @@ _ONE_TO_ONE = (
     "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PowerTransformer", "QuantileTransformer",
     "Binarizer", "OrdinalEncoder",
 )  # fmt: skip
-_NAMED = ("KBinsDiscretizer", "SplineTransformer", "SimpleImputer", "MissingIndicator", "TargetEncoder")
+_FILLERS = ("KNNImputer", "IterativeImputer")
+_NAMED = ("KBinsDiscretizer", "SplineTransformer", "SimpleImputer", "MissingIndicator", "TargetEncoder", *_FILLERS)
 _SELECTORS = (
     "VarianceThreshold", "SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe",
     "GenericUnivariateSelect", "SelectFromModel", "RFE", "RFECV", "SequentialFeatureSelector",

@@ -50,7 +50,8 @@ class Remembered:
 
     def about(self, schema: Schema, read: ReadClassifier, cost: Cost) -> bool:
         """Whether this is about the same schema, model and cost."""
-        return self.schema is schema and self.read is read and self.cost is cost
+        # one reading has one array of owners, whatever columns it carries along
+        return self.schema is schema and self.read.owners is read.owners and self.cost is cost
 
     def moves(self, max_options: int, grid: Grid) -> MutableMapping[tuple[int, float], Move | None]:
         """The moves that were made with these settings, for :func:`armin.actions.build_grid`."""

@@ -18,13 +18,13 @@ from armin.problem import Status
 from armin.recourse.certificate import Certificate, Validity
 from armin.recourse.kept import certificate_from, checked, message_from, parsed, validity_from, world_from
 from armin.recourse.world import COMPLETE, World
-from armin.report.html import recourse_html
+from armin.report.html import many_html, recourse_html
 from armin.report.plot import plot_recourse
-from armin.report.text import recourse_text
+from armin.report.text import many_text, recourse_text
 from armin.report.words import details, headline
 from armin.schema import Feature, Schema, Value
 from armin.schema.cast import decode_column
-from armin.words import Message
+from armin.words import Message, Name
 
 __all__ = ["Change", "Failure", "Outcome", "Recourse", "Recourses", "Validity"]
 
@@ -177,6 +177,7 @@ class Recourse:
     rank : 1 for the cheapest plan; 2, 3, ... for alternatives that change other features
     world : what has been decided about the row, and who will judge afterwards
     resubmitted : what the model says to the row after the plan with the blanks that are left; None if it takes none
+    decisions : what people call the labels of the model, by the label as a text
 
     Two answers are equal if they say the same; how long they took does not count.
     """
@@ -203,6 +204,13 @@ class Recourse:
     rank: int = 1
     world: World = COMPLETE
     resubmitted: bool | None = None
+    decisions: dict[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def wanted(self) -> tuple[Name, ...]:
+        """What the desired decisions are called, for a message."""
+        labels = [str(label) for label in self.desired]
+        return tuple(Name("decisions", label, self.decisions.get(label, label)) for label in labels)
 
     @property
     def outcome(self) -> Outcome:
@@ -326,6 +334,8 @@ class Recourse:
             "world": self.world.to_dict() | {"resubmitted": self.resubmitted},
             "notes": [str(note) for note in self.notes],
         }  # fmt: skip
+        if self.decisions:
+            summary["decisions"] = dict(self.decisions)
         first = headline(summary)
         notes = [note.to_dict() if isinstance(note, Message) else None for note in self.notes]
         return summary | {"headline": str(first), "messages": {"headline": first.to_dict(), "notes": notes}}
@@ -449,6 +459,19 @@ class Recourses(Sequence["Recourse | Failure"]):
             rows.append((item.outcome, item.cost, item.share, text))
         columns = ["outcome", "cost", "share", "advice"]
         return pd.DataFrame(rows, columns=columns, index=pd.Index(list(self.labels)))
+
+    def __str__(self) -> str:
+        return many_text(self._cells())
+
+    def _repr_html_(self) -> str:
+        return many_html(self._cells())
+
+    def _cells(self) -> list[tuple[str, float | None, float | None, str]]:
+        """One line per row: its name, the cost, the share and the advice."""
+        frame = self.to_frame()
+        shown = frame[["cost", "share"]].astype(object).where(frame[["cost", "share"]].notna(), None)
+        told = zip(frame.index, shown["cost"], shown["share"], frame["advice"], strict=True)
+        return [(str(label), cost, share, str(advice)) for label, cost, share, advice in told]
 
 
 def _kept(data: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from armin.report.words import path_end
 from armin.words import Message, catalogue
 
-__all__ = ["path_html", "recourse_html"]
+__all__ = ["many_html", "path_html", "recourse_html"]
 
 _BOX = (
     "font-family:system-ui,sans-serif;max-width:44rem;border:1px solid #8884;border-left:4px solid {colour};"
@@ -26,6 +26,20 @@ def recourse_html(outcome: str, headline: Message, changes: Sequence[Message], d
         items = "".join(f"<li>{escape(str(change))}</li>" for change in changes)
         parts.append(f'<ol style="margin:.5rem 0">{items}</ol>')
     return "".join([*parts, *(f"<div>{escape(str(line))}</div>" for line in details), "</div>"])
+
+
+def many_html(rows: Sequence[tuple[str, float | None, float | None, str]]) -> str:
+    """Answers for many people as a table: name, cost, share and advice of each."""
+    words = catalogue()
+    heads = [words.say(f"path.{name}") for name in ("row", "cost", "works_for", "what_to_do")]
+    right, left = "text-align:right", "text-align:left"
+    head = "".join(f"<th style='{left}'>{escape(text)}</th>" for text in heads)
+    body = ""
+    for name, cost, share, advice in rows:
+        figures = ["" if cost is None else words.figure(cost), "" if share is None else words.percent(share)]
+        cells = "".join(f"<td style='{right}'>{escape(figure)}</td>" for figure in figures)
+        body += f"<tr><th style='{left}'>{escape(name)}</th>{cells}<td style='{left}'>{escape(advice)}</td></tr>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def path_html(points: list[dict[str, Any]], end: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from armin.report.words import path_end
 from armin.words import Message, catalogue
 
-__all__ = ["path_text", "recourse_text"]
+__all__ = ["many_text", "path_text", "recourse_text"]
 
 
 def recourse_text(
@@ -19,6 +19,23 @@ def recourse_text(
     if changes:
         lines += ["", *(f"  {i}. {change.text(language)}" for i, change in enumerate(changes, start=1)), ""]
     return "\n".join([*lines, *(line.text(language) for line in details)])
+
+
+def many_text(rows: Sequence[tuple[str, float | None, float | None, str]], language: str = "en") -> str:
+    """Answers for many people as a table: name, cost, share and advice of each.
+
+    >>> print(many_text([("Ada", 1.5, 0.9, "Lower debt from 2 to 0.")]))
+    row  cost  works for  what to do
+    Ada  1.5        90 %  Lower debt from 2 to 0.
+    """
+    words = catalogue(language)
+    lines = [tuple(words.say(f"path.{name}") for name in ("row", "cost", "works_for", "what_to_do"))]
+    for name, cost, share, advice in rows:
+        figures = ("" if cost is None else words.figure(cost), "" if share is None else words.percent(share))
+        lines.append((name, *figures, advice))
+    wide = [max(len(line[i]) for line in lines) for i in range(3)]
+    table = [f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c:>{wide[2]}}  {d}".rstrip() for a, b, c, d in lines]
+    return "\n".join(table).replace("\u00a0", " ")
 
 
 def path_text(

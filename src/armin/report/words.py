@@ -40,7 +40,7 @@ def figure(number: float) -> str:
 def headline(summary: dict[str, Any]) -> Message:
     """What the result says, in one sentence."""
     outcome, n = summary["outcome"], len(summary["changes"])
-    desired = tuple(Name("decisions", str(label), str(label)) for label in summary["desired"])
+    desired = _desired(summary)
     if outcome == "tell":
         return Message("headline.tell", labels=_blanks(summary), share=summary["share"], desired=desired)
     if outcome == "already_accepted":
@@ -79,6 +79,12 @@ def _holds(summary: dict[str, Any]) -> Message | str:
     return Message("holds.every") if asked == 1.0 else Message("holds.share", share=asked)
 
 
+def _desired(summary: dict[str, Any]) -> tuple[Name, ...]:
+    """The desired decisions, as the schema or a language calls them."""
+    called = summary.get("decisions", {})
+    return tuple(Name("decisions", str(label), called.get(str(label), str(label))) for label in summary["desired"])
+
+
 def _blanks(summary: dict[str, Any]) -> tuple[Name, ...]:
     return tuple(Name("labels", blank["feature"], blank["label"]) for blank in summary["blanks"])
 
@@ -108,7 +114,7 @@ def _again(summary: dict[str, Any]) -> list[Message]:
     again = summary["world"]["resubmitted"]
     if again is None or not summary["changes"] or summary["world"]["reapply"] != "told":
         return []
-    desired = tuple(Name("decisions", str(label), str(label)) for label in summary["desired"])
+    desired = _desired(summary)
     return [Message("report.again_yes" if again else "report.again_no", labels=_blanks(summary), desired=desired)]
 
 

@@ -1,6 +1,9 @@
 """What a row holds and what may change: :class:`Schema`, :class:`Feature` and the rules between features."""
 
+from armin.schema.carried import Carried
 from armin.schema.feature import Blank, Direction, Feature, Kind
+from armin.schema.frames import is_foreign
+from armin.schema.question import Question, Review, SchemaNote
 from armin.schema.rules import RULES, AtLeast, AtMostOne, Condition, Forbid, IfThen, Linear, Rule, Together
 from armin.schema.table import Rows, Schema
 from armin.schema.values import Value, is_blank
@@ -10,6 +13,7 @@ __all__ = [
     "AtLeast",
     "AtMostOne",
     "Blank",
+    "Carried",
     "Condition",
     "Direction",
     "Feature",
@@ -17,10 +21,14 @@ __all__ = [
     "IfThen",
     "Kind",
     "Linear",
+    "Question",
+    "Review",
     "Rows",
     "Rule",
     "Schema",
+    "SchemaNote",
     "Together",
     "Value",
     "is_blank",
+    "is_foreign",
 ]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_feature", "short_list"]
 
-KINDS = ("continuous", "integer", "binary", "categorical", "ordinal")
+KINDS = ("continuous", "integer", "binary", "categorical", "ordinal", "carried")
 DIRECTIONS = ("any", "increase", "decrease", "fixed")
 BLANKS = ("shift", "reach", "freeze")
 
@@ -46,11 +46,31 @@ def check_feature(feature: Feature) -> None:
             raise SchemaError(f"The {what} of {name!r} must be a text. Got {getattr(feature, what)!r} instead.")
     if not _finite(feature.difficulty) or feature.difficulty < 0:
         raise SchemaError(f"The difficulty of {name!r} must be a number of at least 0. Got {feature.difficulty!r}.")
-    if feature.is_number:
+    if not isinstance(feature.protected, bool):
+        raise SchemaError(f"'protected' of {name!r} must be true or false. Got {feature.protected!r} instead.")
+    if feature.protected and feature.actionable:
+        raise SchemaError(
+            f"{name!r} is protected, so advice never changes it, and its direction can only be 'fixed'. "
+            f"Got {feature.direction!r}. If advice may change it, set protected to false."
+        )
+    if feature.is_carried:
+        _check_carried(feature)
+    elif feature.is_number:
         _check_number(feature)
     else:
         _check_categories(feature)
     _check_format(feature)
+
+
+def _check_carried(feature: Feature) -> None:
+    name = feature.name
+    if feature.actionable:
+        raise SchemaError(
+            f"{name!r} is carried along as it is, so its direction can only be 'fixed'. Got {feature.direction!r}. "
+            f"If advice may change it, say what it holds: kinds={{{name!r}: 'categorical'}}, for example."
+        )
+    if feature.lower is not None or feature.upper is not None or feature.step is not None or feature.categories:
+        raise SchemaError(f"{name!r} is carried along as it is, so it has no bounds, step or categories.")
 
 
 def _finite(number: object) -> bool:
@@ -108,7 +128,7 @@ def _check_categories(feature: Feature) -> None:
 
 
 def _check_format(feature: Feature) -> None:
-    samples: tuple[Value | None, ...] = feature.categories
+    samples: tuple[Value | None, ...] = feature.categories or ("",)
     if feature.is_number:
         samples = (feature.value(feature.low_code),)
     for sample in samples:

@@ -18,7 +18,7 @@ from armin.words import Message, Name, Quantity, catalogue
 
 __all__ = ["Blank", "Direction", "Feature", "Kind"]
 
-Kind = Literal["continuous", "integer", "binary", "categorical", "ordinal"]
+Kind = Literal["continuous", "integer", "binary", "categorical", "ordinal", "carried"]
 Direction = Literal["any", "increase", "decrease", "fixed"]
 Blank = Literal["shift", "reach", "freeze"]
 
@@ -33,7 +33,8 @@ class Feature:
     Attributes
     ----------
     name : the column's name
-    kind : "continuous", "integer", "binary", "categorical" or "ordinal"
+    kind : "continuous", "integer", "binary", "categorical" or "ordinal"; or "carried" for a column that is passed to
+        the model as the row has it, is never advised on, and may be left out of a row
     lower, upper : bounds of a number
     categories : the values of a binary, categorical or ordinal feature; in order for an ordinal one
     direction : "any", "increase", "decrease" or "fixed"
@@ -42,6 +43,7 @@ class Feature:
     label, unit, format : how people say it; a unit may name one and many (``"month|months"``), ``format`` is a format
         string such as ``"{:,.0f} km"``
     difficulty : the cost of changing this feature is multiplied by this
+    protected : whether it is a trait that advice must not touch, such as sex or age; it is then fixed
 
     Examples
     --------
@@ -65,12 +67,17 @@ class Feature:
     unit: str = ""
     format: str = ""
     difficulty: float = 1.0
+    protected: bool = False
     _codes: dict[Hashable, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(scalar(value) for value in self.categories))
+        if self.direction == "any" and (self.kind == "carried" or self.protected):
+            object.__setattr__(self, "direction", "fixed")
         check_feature(self)
-        object.__setattr__(self, "_codes", {value: i for i, value in enumerate(self.categories)})
+        known: dict[Hashable, int] = {v.strip(): i for i, v in enumerate(self.categories) if isinstance(v, str)}
+        # a space at the end of a category is no other category, unless both are there
+        object.__setattr__(self, "_codes", known | {value: i for i, value in enumerate(self.categories)})
 
     @property
     def is_number(self) -> bool:
@@ -78,9 +85,14 @@ class Feature:
         return self.kind in ("continuous", "integer")
 
     @property
+    def is_carried(self) -> bool:
+        """Whether the column is only passed on: its one code stands for whatever the row holds."""
+        return self.kind == "carried"
+
+    @property
     def is_ordered(self) -> bool:
         """Whether up and down mean something."""
-        return self.kind != "categorical"
+        return self.kind not in ("categorical", "carried")
 
     @property
     def actionable(self) -> bool:
@@ -105,6 +117,8 @@ class Feature:
     @property
     def high_code(self) -> float:
         """The largest legal code."""
+        if self.is_carried:
+            return 0.0
         return float(self.upper) if self.is_number and self.upper is not None else float(len(self.categories) - 1)
 
     def code(self, value: object) -> float:
@@ -115,6 +129,8 @@ class Feature:
         DataError
             If the value is not legal; the message names the feature, the rule and the value.
         """
+        if self.is_carried:
+            return 0.0  # the row's own value, which stands beside the codes: see armin.schema.carried
         if self.is_number and (type(value) is int or type(value) is float) and self.low_code <= value <= self.high_code:
             number = float(value)  # as is usual; anything else is looked at more closely
             if self.kind != "integer" or number.is_integer():
@@ -124,6 +140,8 @@ class Feature:
         if self.is_number:
             return self._number(value)
         found = self._find(value)
+        if found is None and isinstance(value, str):
+            found = self._find(value.strip())
         if found is None and isinstance(value, str):
             found = self._find(as_number(value))
         if found is None:
@@ -163,12 +181,16 @@ class Feature:
         """The value behind a code; None for NaN."""
         if math.isnan(code):
             return None
+        if self.is_carried:
+            return ""
         if self.kind == "integer":
             return round(code)
         return float(code) if self.is_number else self.categories[round(code)]
 
     def codes(self, column: pd.Series[object], *, clip: bool = False) -> NDArray[np.float64]:
         """The codes of a whole column, NaN for blanks; numbers out of bounds are refused, or clipped on request."""
+        if self.is_carried:
+            return np.zeros(len(column))
         if self.is_number and pd.api.types.is_numeric_dtype(column.dtype):
             numbers: NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
             if clip:

@@ -3,69 +3,113 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from armin.errors import DataError, SchemaError
 from armin.schema.feature import Feature, Kind
+from armin.schema.guess import is_identifier, is_postal, is_protected
 from armin.schema.overrides import Overrides
-from armin.schema.values import as_number, is_blank, plain_number, scalar
+from armin.schema.question import Question
+from armin.schema.values import as_number, is_blank, scalar
+from armin.words import Message
 
 __all__ = ["infer_features", "widen_feature"]
 
 MOST_CATEGORIES = 200
-"""A text column with more distinct values than this is taken for an identifier and refused."""
+"""A text column with more distinct values than this is carried along, unless the user says what it holds."""
+ENOUGH_ROWS = 50
+"""In so many rows a column without repetition is an identifier, and no chance."""
+FEW_PLACES = 20
+"""A zip code with more values than this is carried along even where it is a number."""
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}([./])\d{1,2}\2\d{4}")
+PLAIN = str | bool | int | float | np.bool_ | np.integer | np.floating | Decimal
 
 
-def infer_features(frame: pd.DataFrame | NDArray[Any], overrides: Overrides) -> tuple[Feature, ...]:
-    """Guess what the columns hold; see :meth:`armin.schema.Schema.infer`."""
-    if isinstance(frame, np.ndarray):
-        if frame.ndim != 2:
-            raise SchemaError(f"An array must have two dimensions, rows and columns. Got shape {frame.shape}.")
-        frame = pd.DataFrame(frame, columns=[f"x{i}" for i in range(frame.shape[1])])
-    if not isinstance(frame, pd.DataFrame):
-        raise SchemaError(f"Schema.infer takes a DataFrame or an array. Got {type(frame).__name__} instead.")
+def infer_features(frame: pd.DataFrame, overrides: Overrides) -> tuple[tuple[Feature, ...], tuple[Question, ...]]:
+    """Guess what the columns hold, and say what was guessed; see :meth:`armin.schema.Schema.infer`."""
     if len(frame) == 0:
         raise SchemaError("Schema.infer needs at least one row. Got none.")
     names = [str(c) for c in frame.columns]
     overrides.check(names)
     frame = frame.set_axis(names, axis=1)
-    return tuple(_infer_feature(name, frame[name], overrides) for name in names)
+    notes: list[Question] = []
+    features = tuple(_infer_feature(name, frame[name], overrides, notes) for name in names)
+    guarded = [note.column for note in notes if note.about == "protected"]
+    for i, note in enumerate(notes):
+        if note.about == "protected":  # said together, as naming one would free the others
+            message = Message("review.protected_guessed", name=repr(note.column), code=f"protected={guarded}")
+            notes[i] = replace(note, message=message)
+    return features, tuple(notes)
 
 
-def _infer_feature(name: str, column: pd.Series[Any], overrides: Overrides) -> Feature:
+def _infer_feature(name: str, column: pd.Series[Any], overrides: Overrides, notes: list[Question]) -> Feature:
     if isinstance(column, pd.DataFrame):
         raise SchemaError(f"Column names must be different. {name!r} occurs twice.")
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        raise SchemaError(
-            f"Column {name!r} holds dates, which ARMIN does not change. Turn it into a number (such as an age) first."
-        )
     numeric = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb"
     present = column.dropna() if numeric else column[[not is_blank(value) for value in column.tolist()]]
-    if len(present) == 0 and name not in overrides.bounds and name not in overrides.categories:
-        raise SchemaError(f"Column {name!r} has no value at all. Drop it, or say bounds= or categories= for it.")
+    guarded = not overrides.settles(name) and is_protected(name)
+    if name in overrides.carried or overrides.kinds.get(name) == "carried":
+        return overrides.apply(Feature(name, "carried", protected=guarded))
+    told = any(name in said for said in (overrides.kinds, overrides.categories, overrides.bounds, overrides.step))
+    why = None if told or overrides.opens(name) else _only_carried(name, column, present)
+    if why is not None:
+        notes.append(Question(name, "carried", why))
+        return overrides.apply(Feature(name, "carried", protected=guarded))
     if not numeric:
         _check_values(name, present)
     kind = overrides.kinds.get(name) or _guess_kind(name, present, overrides)
     fixed = name in overrides.immutable or (overrides.mutable is not None and name not in overrides.mutable)
+    if guarded:
+        notes.append(Question(name, "protected", Message("review.protected_guessed", name=repr(name))))
     if kind in ("continuous", "integer"):
-        feature = _number(name, kind, present, overrides, fixed=fixed)
+        feature = _number(name, kind, present, overrides, fixed=fixed or guarded)
     else:
-        feature = _category(name, kind, column, present, overrides, fixed=fixed)
-    return overrides.apply(feature)
+        feature = _category(name, kind, column, present, overrides, fixed=fixed or guarded)
+    if not feature.actionable and not fixed and not guarded:
+        settled = f"immutable=[{name!r}]"
+        notes.append(Question(name, "constant", Message("review.constant", name=repr(name), code=settled)))
+    return overrides.apply(replace(feature, protected=guarded))
+
+
+def _only_carried(name: str, column: pd.Series[Any], present: pd.Series[Any]) -> Message | None:
+    """Why a column can only be carried along; None if it says something that advice could be about."""
+    said = {"name": repr(name), "code": f"carried=[{name!r}]"}
+    if len(present) == 0:
+        return Message("review.carried_empty", **said)
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return Message("review.carried_dates", **said)
+    odd = next((value for value in present.tolist() if not isinstance(value, PLAIN)), None)
+    if odd is not None:
+        return Message("review.carried_odd", kind=type(odd).__name__, **said)
+    if all(isinstance(value, str) and _DATE.fullmatch(value.strip()) for value in present.tolist()):
+        return Message("review.carried_dates", **said)
+    count = int(present.nunique())
+    unique = count == len(present) >= ENOUGH_ROWS
+    if any(isinstance(value, str) for value in present.tolist()):
+        many = count > MOST_CATEGORIES or (unique and not isinstance(column.dtype, pd.CategoricalDtype))
+        kind = "categorical"
+    else:
+        many = (unique and is_identifier(name)) or (count > FEW_PLACES and is_postal(name))
+        many = many and pd.api.types.is_integer_dtype(column.dtype)
+        kind = "integer"
+    if not many:
+        return None
+    return Message("review.carried_values", n=count, rows=len(present), other=f"kinds={{{name!r}: {kind!r}}}", **said)
 
 
 def _check_values(name: str, present: pd.Series[Any]) -> None:
     for value in present.tolist():
-        if not isinstance(value, str | bool | int | float | np.bool_ | np.integer | np.floating | Decimal):
+        if not isinstance(value, PLAIN):
             raise SchemaError(
                 f"Column {name!r} must hold numbers, texts or booleans. Got {value!r}, a {type(value).__name__}. "
-                "Turn it into one of these first (a date into an age, an interval into a text)."
+                f"Turn it into one of these first (a date into an age, an interval into a text), or pass it on to the "
+                f"model as it is: carried=[{name!r}]."
             )
 
 
@@ -105,13 +149,18 @@ def _number(name: str, kind: Kind, present: pd.Series[Any], overrides: Overrides
     found = [(value, as_number(value)) for value in present.tolist()]
     for value, number in found:
         if number is None:
-            raise SchemaError(f"Column {name!r} is declared {kind} and must hold numbers. Got {value!r}.")
+            raise SchemaError(
+                f"Column {name!r} is declared {kind} and must hold numbers. Got {value!r}. Turn it into numbers before "
+                f"the model is trained, with pandas.to_numeric for example, or leave it to the model as it is: "
+                f"carried=[{name!r}]."
+            )
     numbers = np.array([number for _, number in found], dtype=np.float64)
     if not np.all(np.isfinite(numbers)):
         raise SchemaError(f"Column {name!r} holds infinite values. Replace them by a number or a blank.")
+    if not numbers.size and name not in overrides.bounds:
+        raise _empty(name, "bounds", "(low, high)")
     low, high = overrides.bounds[name] if name in overrides.bounds else (float(numbers.min()), float(numbers.max()))
-    if low == high and not fixed:
-        raise _constant(name, low)
+    fixed = fixed or (low == high and not overrides.opens(name))
     return Feature(name, kind, lower=low, upper=high, direction="fixed" if fixed else "any")
 
 
@@ -124,37 +173,35 @@ def _category(
         values = [value for value in column.dtype.categories.tolist() if not is_blank(value)]
     else:
         values = list(dict.fromkeys(present.tolist()))
+        # "yes " beside "yes" is a slip of the keyboard
+        values = [v for v in values if not (isinstance(v, str) and v != v.strip() and v.strip() in values)]
         try:
             values.sort()
         except TypeError:
             values.sort(key=str)
-    if len(values) > MOST_CATEGORIES:
-        raise SchemaError(
-            f"Column {name!r} has {len(values)} different values in {len(present)} rows: that looks like an "
-            f"identifier. Drop it, or say categories={{{name!r}: [...]}} if it is meant."
-        )
+    if not values:
+        raise _empty(name, "categories", "[...]")
     ordered = name in overrides.categories or isinstance(column.dtype, pd.CategoricalDtype)
     if kind == "ordinal" and not ordered and any(isinstance(v, str) for v in values):
         raise SchemaError(
             f"Column {name!r} is ordinal and holds texts: say their order, categories={{{name!r}: [...]}}."
         )
-    if len(values) == 1 and not fixed:
-        raise _constant(name, values[0])
+    fixed = fixed or (len(values) == 1 and not overrides.opens(name))
     if all(isinstance(v, float) and v.is_integer() for v in values):
         values = [int(v) for v in values]  # a table with blanks stores 0 and 1 as 0.0 and 1.0
     return Feature(name, kind, categories=tuple(values), direction="fixed" if fixed else "any")
 
 
-def _constant(name: str, value: object) -> SchemaError:
-    shown = plain_number(value) if isinstance(value, float) else repr(scalar(value))
+def _empty(name: str, what: str, how: str) -> SchemaError:
     return SchemaError(
-        f"Column {name!r} is constant: every row holds {shown}. Drop it, or name it in immutable=[{name!r}]."
+        f"Column {name!r} has no value at all. Say what it may hold, {what}={{{name!r}: {how}}}, or pass it on to the "
+        f"model as it is: carried=[{name!r}]."
     )
 
 
 def widen_feature(feature: Feature, column: pd.Series[Any]) -> Feature:
     """The feature, stretched to include the values of ``column``."""
-    present = [scalar(v) for v in dict.fromkeys(column.tolist()) if not is_blank(v)]
+    present = [] if feature.is_carried else [scalar(v) for v in dict.fromkeys(column.tolist()) if not is_blank(v)]
     if not present:
         return feature
     if feature.is_number:

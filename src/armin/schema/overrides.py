@@ -14,7 +14,7 @@ from armin.schema.values import Value, as_number
 
 __all__ = ["Overrides"]
 
-_LISTS = ("immutable", "mutable", "increase_only", "decrease_only")
+_LISTS = ("immutable", "mutable", "increase_only", "decrease_only", "protected", "carried")
 _FIELDS = (
     ("step", "step"), ("blank", "blanks"), ("label", "labels"), ("unit", "units"), ("format", "formats"),
     ("difficulty", "difficulty"),
@@ -38,6 +38,8 @@ class Overrides:
     units: Mapping[str, str] = field(default_factory=dict)
     formats: Mapping[str, str] = field(default_factory=dict)
     difficulty: Mapping[str, float] = field(default_factory=dict)
+    protected: Sequence[str] | None = None
+    carried: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for what, given in vars(self).items():
@@ -70,12 +72,19 @@ class Overrides:
                         f"'{what}' names {name!r}, which is not a column. The columns are: {', '.join(names)}."
                     )
         for name in names:
-            said = [what for what in _LISTS if what != "mutable" and name in getattr(self, what)]
+            said = [what for what in _LISTS if what != "mutable" and name in (getattr(self, what) or ())]
+            if {"protected", "immutable"} <= set(said):
+                said.remove("immutable")  # what is protected is immutable
+            if {"carried", "immutable"} <= set(said):
+                said.remove("immutable")
             if self.mutable is not None and name in self.mutable and name in self.immutable:
                 said.append("mutable")
             if len(said) > 1:
                 raise SchemaError(f"{name!r} cannot be {' and '.join(said)} at once. Name it in one list only.")
-            if self.mutable is not None and name not in self.mutable and said and said[0] != "immutable":
+            if self.mutable is not None and name in self.mutable and said and said[0] in ("protected", "carried"):
+                raise SchemaError(f"{name!r} cannot be {said[0]} and mutable at once. Name it in one list only.")
+            free = ("immutable", "protected", "carried")
+            if self.mutable is not None and name not in self.mutable and said and said[0] not in free:
                 raise SchemaError(
                     f"{name!r} is in {said[0]}, but not in mutable, the list of all that may change. Add it to mutable."
                 )
@@ -83,11 +92,22 @@ class Overrides:
     def apply(self, feature: Feature) -> Feature:
         """The feature with everything said about it but kind and categories."""
         name = feature.name
+        if name in self.carried and not feature.is_carried:
+            feature = Feature(name, "carried", label=feature.label, protected=feature.protected)
+        elif feature.is_carried and self.opens(name):
+            raise SchemaError(
+                f"{name!r} is carried along as it is, so advice cannot change it. Infer the schema anew and say what "
+                f"it holds: Schema.infer(frame, kinds={{{name!r}: 'categorical'}}), for example."
+            )
         changes: dict[str, Any] = {
             key: getattr(self, what)[name] for key, what in _FIELDS if name in getattr(self, what)
         }
         if name in self.bounds:
             changes["lower"], changes["upper"] = self.bounds[name]
+        if name in (self.protected or ()):
+            changes |= {"direction": "fixed", "protected": True}
+        elif self.opens(name):
+            changes["protected"] = False
         if name in self.immutable or (self.mutable is not None and name not in self.mutable):
             changes["direction"] = "fixed"
         elif name in self.increase_only:
@@ -97,6 +117,14 @@ class Overrides:
         elif self.mutable is not None and not feature.actionable:
             changes["direction"] = "any"
         return replace(feature, **changes)
+
+    def opens(self, name: str) -> bool:
+        """Whether the user says that advice may change a column."""
+        return name in (*(self.mutable or ()), *self.increase_only, *self.decrease_only)
+
+    def settles(self, name: str) -> bool:
+        """Whether the user says whether advice may change a column, so that nothing is guessed."""
+        return self.protected is not None or self.mutable is not None or name in self.immutable or self.opens(name)
 
 
 def _pair(name: str, bounds: object) -> tuple[float, float]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,12 +13,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from armin.errors import DataError, SchemaError
+from armin.errors import SchemaError
+from armin.schema.carried import Carried
 from armin.schema.cast import decode_column, holds
 from armin.schema.feature import Blank, Feature, Kind
+from armin.schema.frames import as_frame
 from armin.schema.overrides import Overrides
+from armin.schema.question import Review, SchemaNote
+from armin.schema.rows import encode_one, frame_of
 from armin.schema.rules import Rule
-from armin.schema.values import Value, plain_number
+from armin.schema.values import Value
 
 __all__ = ["Rows", "Schema"]
 
@@ -38,10 +44,17 @@ class Schema:
     purpose  binary   car, home   no          -     freeze
     >>> schema.encode({"income": 41, "purpose": None})
     array([[41., nan]])
+
+    Attributes
+    ----------
+    features : the columns
+    rules : what must hold between them
+    decisions : what people call the labels of the model, by the label as a text
     """
 
     features: tuple[Feature, ...]
     rules: tuple[Rule, ...] = ()
+    decisions: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         names = [f.name for f in self.features]
@@ -50,14 +63,23 @@ class Schema:
             raise SchemaError(f"Column names must be different. {', '.join(map(repr, twice))} occur twice.")
         if not names:
             raise SchemaError("A schema needs at least one column. Got none.")
+        for label, name in self.decisions.items():
+            if not isinstance(name, str) or not name.strip():
+                raise SchemaError(f"The name of the decision {label!r} must be a text. Got {name!r} instead.")
         for rule in self.rules:
             rule.check(self)
+            along = [name for name in rule.features if self[name].is_carried]
+            if along:
+                raise SchemaError(
+                    f"{along[0]!r} is carried along as it is, so no rule can speak of it. Say what it holds: "
+                    f"kinds={{{along[0]!r}: 'categorical'}}, for example."
+                )
             rule.pairs()  # refuses a rule that could not be enforced
 
     @classmethod
     def infer(
         cls,
-        frame: pd.DataFrame | NDArray[Any],
+        frame: object,
         *,
         kinds: Mapping[str, Kind] | None = None,
         categories: Mapping[str, Sequence[Value]] | None = None,
@@ -72,13 +94,18 @@ class Schema:
         units: Mapping[str, str] | None = None,
         formats: Mapping[str, str] | None = None,
         difficulty: Mapping[str, float] | None = None,
+        protected: Sequence[str] | None = None,
+        carried: Sequence[str] = (),
     ) -> Schema:
         """Guess a schema from data; what the user says, by column name, wins.
+
+        What is decided without being told is said in a :class:`SchemaNote`: names that sound like a protected trait
+        are fixed, and dates, identifiers and texts with very many values are carried along.
 
         Parameters
         ----------
         frame : the training data, without the label column; blanks are fine
-        kinds : "continuous", "integer", "binary", "categorical" or "ordinal"
+        kinds : "continuous", "integer", "binary", "categorical", "ordinal" or "carried"
         categories : the values of a column, in order for an ordinal one
         immutable, mutable : columns that may not change; or, the other way round, the only ones that may
         increase_only, decrease_only : columns that may move in one direction
@@ -87,6 +114,8 @@ class Schema:
         blanks : "shift", "reach" or "freeze", how a blank may be acted on
         labels, units, formats : how people say it
         difficulty : a factor on the cost of changing a column
+        protected : traits that advice must never touch; None to guess them by their names, [] for none
+        carried : columns that are passed on to the model as a row has them, such as an identifier
 
         Returns
         -------
@@ -96,9 +125,42 @@ class Schema:
 
         overrides = Overrides(
             kinds or {}, categories or {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {},
-            blanks or {}, labels or {}, units or {}, formats or {}, difficulty or {},
+            blanks or {}, labels or {}, units or {}, formats or {}, difficulty or {}, protected, carried,
         )  # fmt: skip
-        return cls(infer_features(frame, overrides))
+        features, notes = infer_features(as_frame(frame), overrides)
+        if notes:
+            warnings.warn("\n".join(str(note) for note in notes), SchemaNote, stacklevel=2)
+        return cls(features)
+
+    def review(self, frame: object = None, y: object = None) -> Review:
+        """What somebody who knows the columns should look at, as questions.
+
+        By name: identifiers, protected traits, history, the answer itself, one-way streets, codes. By content, if
+        ``frame`` is given: running numbers, numbers written as texts and, with the labels ``y``, columns that give
+        the answer away.
+
+        Parameters
+        ----------
+        frame : the training data, if at hand; further columns do not matter
+        y : its labels
+
+        Returns
+        -------
+        Review
+
+        Examples
+        --------
+        >>> schema = Schema((Feature("last_bill", "integer", lower=0, upper=9000),))
+        >>> [question.about for question in schema.review()]
+        ['history']
+        """
+        from armin.schema.review import review
+
+        if frame is None:
+            return review(self, None, y)
+        table = as_frame(frame)
+        table = table.set_axis([str(name) for name in table.columns], axis=1)
+        return review(self, self.frame(table[[name for name in table.columns if name in self.names]]), y)
 
     def update(
         self,
@@ -114,6 +176,8 @@ class Schema:
         units: Mapping[str, str] | None = None,
         formats: Mapping[str, str] | None = None,
         difficulty: Mapping[str, float] | None = None,
+        protected: Sequence[str] | None = None,
+        carried: Sequence[str] = (),
     ) -> Schema:
         """The same schema with other rules for some columns; the words are those of :meth:`infer`.
 
@@ -123,10 +187,10 @@ class Schema:
         """
         overrides = Overrides(
             {}, {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {}, blanks or {},
-            labels or {}, units or {}, formats or {}, difficulty or {},
+            labels or {}, units or {}, formats or {}, difficulty or {}, protected, carried,
         )  # fmt: skip
         overrides.check(self.names)
-        return Schema(tuple(overrides.apply(f) for f in self.features), self.rules)
+        return replace(self, features=tuple(overrides.apply(f) for f in self.features))
 
     def widened(self, rows: Rows | pd.Series[Any]) -> Schema:
         """The same schema with bounds and categories stretched to include ``rows``.
@@ -138,7 +202,7 @@ class Schema:
         from armin.schema.infer import widen_feature
 
         frame = self.frame(rows)
-        return Schema(tuple(widen_feature(f, frame[f.name]) for f in self.features), self.rules)
+        return replace(self, features=tuple(widen_feature(f, frame[f.name]) for f in self.features))
 
     def with_rules(self, *rules: Rule) -> Schema:
         """The same schema with further rules between features.
@@ -152,7 +216,20 @@ class Schema:
         part     integer  0 … 9   any         auto  reach
         Rule: total must be at least part.
         """
-        return Schema(self.features, self.rules + rules)
+        return replace(self, rules=self.rules + rules)
+
+    def with_decisions(self, names: Mapping[Any, str]) -> Schema:
+        """The same schema, in which the labels of the model have names for people.
+
+        >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
+        >>> schema.with_decisions({0: "granted", 1: "refused"}).called(0)
+        'granted'
+        """
+        return replace(self, decisions={str(label): name for label, name in names.items()})
+
+    def called(self, label: object) -> str:
+        """What people call a label of the model."""
+        return self.decisions.get(str(label), str(label))
 
     @property
     def names(self) -> list[str]:
@@ -163,6 +240,11 @@ class Schema:
     def actionable(self) -> list[int]:
         """Positions of the features that may change."""
         return [i for i, f in enumerate(self.features) if f.actionable]
+
+    @cached_property
+    def carried(self) -> list[str]:
+        """The columns that are only passed on to the model; a row may leave them out."""
+        return [f.name for f in self.features if f.is_carried]
 
     def __len__(self) -> int:
         return len(self.features)
@@ -182,50 +264,7 @@ class Schema:
 
     def frame(self, rows: Rows | pd.Series[Any]) -> pd.DataFrame:
         """Rows of any accepted form as a DataFrame with this schema's columns."""
-        if isinstance(rows, pd.DataFrame):
-            frame = rows
-        elif isinstance(rows, pd.Series):
-            frame = pd.DataFrame([rows.to_dict()], columns=list(rows.index), dtype=object)
-        elif isinstance(rows, Mapping):
-            for key, value in rows.items():
-                if isinstance(value, list | tuple | np.ndarray | dict):
-                    raise DataError(f"A row is one value per column. Got {type(value).__name__} for {key!r} instead.")
-            frame = pd.DataFrame([dict(rows)], columns=list(rows), dtype=object)
-        else:
-            frame = self._from_array(rows)
-        names = [str(c) for c in frame.columns]
-        self._check_columns(names)
-        return frame.set_axis(names, axis=1)[self.names]
-
-    def _from_array(self, rows: object) -> pd.DataFrame:
-        try:
-            array = np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else object)
-        except ValueError:
-            raise DataError("Rows must be a DataFrame, Series, dict or array with one value per column.") from None
-        array = array[None, :] if array.ndim == 1 else array
-        if array.ndim != 2 or array.shape[1] != len(self):
-            raise DataError(
-                f"A row must have {len(self)} values, one for each of {', '.join(self.names)}. "
-                f"Got {type(rows).__name__} of shape {np.shape(array)} instead."
-            )
-        return pd.DataFrame(array, columns=self.names)
-
-    def _check_columns(self, names: list[str]) -> None:
-        unknown = [n for n in names if n not in self.names]
-        if unknown:
-            raise DataError(
-                f"Unknown column {unknown[0]!r}. The schema has: {', '.join(self.names)}. "
-                f"Drop it before the call: frame.drop(columns={unknown!r})."
-            )
-        twice = [n for n in names if names.count(n) > 1]
-        if twice:
-            raise DataError(f"Column names must be different. {twice[0]!r} occurs twice; keep one of them.")
-        absent = [n for n in self.names if n not in names]
-        if absent:
-            raise DataError(
-                f"Column {absent[0]!r} is missing altogether. A value that is not known must be there as a blank "
-                "(None, NaN or an empty text)."
-            )
+        return frame_of(self, rows)
 
     def encode(self, rows: Rows | pd.Series[Any], *, clip: bool = False) -> NDArray[np.float64]:
         """Rows as codes (n, D), NaN for blanks. Every value is checked.
@@ -243,7 +282,7 @@ class Schema:
         """
         if isinstance(rows, pd.Series) and rows.index.is_unique:
             rows = rows.to_dict()
-        one = None if clip else self._encode_one(rows)
+        one = None if clip else encode_one(self, rows)
         if one is not None:
             return one
         frame = self.frame(rows)
@@ -252,40 +291,35 @@ class Schema:
             matrix[:, i] = feature.codes(frame[feature.name], clip=clip)
         return matrix
 
-    def _encode_one(self, rows: object) -> NDArray[np.float64] | None:
-        """One row as codes (1, D), value by value and without a table in between.
+    def carried_by(self, rows: Rows | pd.Series[Any]) -> Carried:
+        """What rows hold in the columns that are carried along.
 
-        None where there are many rows, or where something is wrong, which is then said with the table at hand.
+        >>> schema = Schema((Feature("id", "carried"), Feature("age", "integer", lower=18, upper=90)))
+        >>> schema.carried_by({"id": "K7", "age": 30}).values
+        {'id': ['K7']}
         """
-        if isinstance(rows, pd.DataFrame):
-            if len(rows) != 1:
-                return None
-            names, values = [str(name) for name in rows.columns], list(rows.to_numpy(dtype=object)[0])
-        elif isinstance(rows, Mapping):
-            names, values = [str(name) for name in rows], list(rows.values())
-        else:
-            return None
-        given = dict(zip(names, values, strict=True))
-        if len(given) != len(names) or len(given) != len(self.features):
-            return None
-        try:
-            return np.array([[feature.code(given[feature.name]) for feature in self.features]])
-        except (DataError, KeyError):
-            return None
+        if isinstance(rows, Mapping | pd.Series):
+            return Carried.of_row(self, rows)
+        return Carried.of(self, self.frame(rows))
 
-    def decode(self, matrix: NDArray[np.float64], like: pd.DataFrame | None = None) -> pd.DataFrame:
+    def decode(
+        self, matrix: NDArray[np.float64], like: pd.DataFrame | None = None, carried: Carried | None = None
+    ) -> pd.DataFrame:
         """Codes (n, D) as a DataFrame of values.
 
         Parameters
         ----------
         matrix : codes
         like : a frame whose column types are used where the values allow it
+        carried : the values of carried columns, to whose places their codes point; blank if left out
         """
         columns: dict[str, Any] = {}
         dtypes = {} if like is None else like.dtypes.to_dict()
         for i, feature in enumerate(self.features):
             codes, dtype = matrix[:, i], dtypes.get(feature.name)
-            if feature.is_number and isinstance(dtype, np.dtype) and holds(codes, dtype):
+            if feature.is_carried:
+                columns[feature.name] = (carried or Carried()).column(feature.name, codes, dtype)
+            elif feature.is_number and isinstance(dtype, np.dtype) and holds(codes, dtype):
                 columns[feature.name] = codes.astype(dtype)  # no series in between
             else:
                 columns[feature.name] = decode_column(feature, codes, dtype)
@@ -298,11 +332,14 @@ class Schema:
             fine &= rule.fits(self, codes)
         return fine
 
-    def to_toml(self, path: str | Path | None = None) -> str:
-        """This schema as TOML text, also written to ``path`` if given."""
+    def to_toml(self, path: str | Path | None = None, *, review: Review | None = None) -> str:
+        """This schema as TOML text, also written to ``path`` if given; the questions of a review as comments."""
         from armin.schema.toml import write_toml
 
-        return write_toml(self, path)
+        comments: dict[str, list[str]] = {}
+        for question in review or ():
+            comments.setdefault(question.column, []).append(str(question.comment))
+        return write_toml(self, path, comments)
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Schema:
@@ -312,17 +349,6 @@ class Schema:
         return cls(*read_toml(source))
 
     def __str__(self) -> str:
-        rows = [("feature", "kind", "values", "may change", "step", "if blank")]
-        for f in self.features:
-            if f.is_number:
-                values = f"{plain_number(f.low_code)} … {plain_number(f.high_code)}" + (f" {f.unit}" if f.unit else "")
-            else:
-                values = ", ".join(str(c) for c in f.categories)
-                values = values if len(values) <= 40 else values[:39] + "…"
-            moves = {"any": "any", "fixed": "no", "increase": "up only", "decrease": "down only"}[f.direction]
-            step = "-" if not (f.is_number and f.actionable) else plain_number(f.step) if f.step else "auto"
-            rows.append((f.name, f.kind, values, moves, step, f.blank_mode))
-        rows = [tuple(" ".join(cell.splitlines()) for cell in row) for row in rows]  # type: ignore[misc]
-        widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*lines, *(f"Rule: {rule.message(self)}" for rule in self.rules)])
+        from armin.schema.show import schema_text
+
+        return schema_text(self)

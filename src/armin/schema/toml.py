@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,13 @@ FORMAT = 1
 """Version of the file format."""
 
 _HEADER = """\
-# What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal.
+# What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal; or carried: passed on as it is.
 # direction: "any", "increase", "decrease" or "fixed".  blank: "shift", "reach" or "freeze".
+# protected: true for what advice must never touch.
 """
-_KEYS = ("kind", "bounds", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty")
+_KEYS = (
+    "kind", "bounds", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty", "protected",
+)  # fmt: skip
 
 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
@@ -39,9 +43,10 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         entry: dict[str, Any] = {"kind": f.kind}
         if f.is_number:
             entry["bounds"] = [_tidy(f.lower), _tidy(f.upper)]
-        else:
+        elif not f.is_carried:
             entry["categories"] = list(f.categories)
-        entry["direction"] = f.direction
+        if not f.is_carried:
+            entry["direction"] = f.direction
         if f.step is not None:
             entry["step"] = _tidy(f.step)
         extras = (
@@ -50,16 +55,19 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
             ("unit", f.unit, ""),
             ("format", f.format, ""),
             ("difficulty", _tidy(f.difficulty), 1),
+            ("protected", f.protected, False),
         )
         entry |= {key: value for key, value, plain in extras if value != plain}
         features[f.name] = entry
     data: dict[str, Any] = {"armin_schema": FORMAT, "features": features}
+    if schema.decisions:
+        data["decisions"] = dict(schema.decisions)
     if schema.rules:
         data["rules"] = [rule.to_dict() for rule in schema.rules]
     return data
 
 
-def schema_from_dict(data: dict[str, Any]) -> tuple[tuple[Feature, ...], tuple[Rule, ...]]:
+def schema_from_dict(data: dict[str, Any]) -> tuple[tuple[Feature, ...], tuple[Rule, ...], dict[str, str]]:
     """The schema behind :func:`schema_to_dict`."""
     version = data.get("armin_schema")
     if version != FORMAT:
@@ -70,8 +78,11 @@ def schema_from_dict(data: dict[str, Any]) -> tuple[tuple[Feature, ...], tuple[R
     rules = data.get("rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
         raise SchemaError(f"The rules of a schema file must be [[rules]] tables. Got {rules!r} instead.")
+    decisions = data.get("decisions", {})
+    if not isinstance(decisions, dict):
+        raise SchemaError(f"The decisions of a schema file must be a [decisions] table. Got {decisions!r} instead.")
     features = tuple(_feature(name, entry) for name, entry in entries.items())
-    return features, tuple(rule_from_dict(rule) for rule in rules)
+    return features, tuple(rule_from_dict(rule) for rule in rules), decisions
 
 
 def _feature(name: str, entry: Any) -> Feature:
@@ -100,6 +111,7 @@ def _feature(name: str, entry: Any) -> Feature:
         unit=entry.get("unit", ""),
         format=entry.get("format", ""),
         difficulty=_as_float(name, "difficulty", entry.get("difficulty", 1.0)),  # type: ignore[arg-type]  # never None
+        protected=entry.get("protected", False),
     )
 
 
@@ -111,8 +123,10 @@ def _as_float(name: str, what: str, value: object) -> float | None:
     return float(value)
 
 
-def write_toml(schema: Schema, path: str | Path | None = None) -> str:
-    """A schema as TOML text, also written to ``path`` if given.
+def write_toml(
+    schema: Schema, path: str | Path | None = None, comments: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """A schema as TOML text, also written to ``path`` if given; ``comments`` by column stand above it.
 
     >>> from armin.schema import Schema
     >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
@@ -121,10 +135,13 @@ def write_toml(schema: Schema, path: str | Path | None = None) -> str:
     """
     lines = [_HEADER, f"armin_schema = {FORMAT}"]
     data = schema_to_dict(schema)
-    tables = [(f"[features.{_key(name)}]", entry) for name, entry in data["features"].items()]
-    tables += [("[[rules]]", rule) for rule in data.get("rules", [])]
-    for head, entry in tables:
-        lines.append(f"\n{head}")
+    tables = [(f"[features.{_key(name)}]", entry, name) for name, entry in data["features"].items()]
+    if "decisions" in data:
+        tables.append(("[decisions]", {_key(label): name for label, name in data["decisions"].items()}, ""))
+    tables += [("[[rules]]", rule, "") for rule in data.get("rules", [])]
+    for head, entry, name in tables:
+        said = (comments or {}).get(name, ())
+        lines.append("\n" + "".join(f"# {' '.join(text.split())}\n" for text in said) + head)
         lines.extend(f"{key} = {_toml(value)}" for key, value in entry.items())
     text = "\n".join(lines) + "\n"
     if path is not None:
@@ -132,7 +149,7 @@ def write_toml(schema: Schema, path: str | Path | None = None) -> str:
     return text
 
 
-def read_toml(source: str | Path) -> tuple[tuple[Feature, ...], tuple[Rule, ...]]:
+def read_toml(source: str | Path) -> tuple[tuple[Feature, ...], tuple[Rule, ...], dict[str, str]]:
     """The schema in a TOML file, or in TOML text (anything with a line break)."""
     if isinstance(source, Path) or "\n" not in source:
         path = Path(source)

@@ -3,6 +3,7 @@
 import { byId, capital, h } from "./dom.js";
 import { t } from "./words.js";
 
+const isCarried = (feature) => feature.kind === "carried"; // passed on as it is
 const isNumber = (feature) => feature.kind === "integer" || feature.kind === "continuous";
 export const title = (feature) => capital(feature.label || feature.name);
 
@@ -32,9 +33,9 @@ export class Form {
       const given = row[feature.name] ?? null;
       let value = "";
       if (given !== null && given !== "") {
-        value = isNumber(feature) ? String(given) : String(this.position(feature, given));
+        value = isNumber(feature) || isCarried(feature) ? String(given) : String(this.position(feature, given));
       }
-      this.entries.set(feature.name, { value, refused: value === "", told: "" });
+      this.entries.set(feature.name, { value, refused: value === "", told: "", given });
     }
     this.render();
   }
@@ -49,8 +50,10 @@ export class Form {
   row() {
     const row = {};
     for (const feature of this.features) {
-      const { value } = this.entries.get(feature.name);
+      const { value, given } = this.entries.get(feature.name);
       if (value === "") row[feature.name] = null;
+      // a number stays a number as long as nobody edits it
+      else if (isCarried(feature)) row[feature.name] = String(given ?? "") === value ? given : value;
       else row[feature.name] = isNumber(feature) ? Number(value) : feature.categories[Number(value)].value;
     }
     return row;
@@ -145,9 +148,8 @@ export class Form {
       this.onEdit();
     };
     const described = `${id}-hint ${id}-error`;
-    const control = isNumber(feature)
-      ? this.numberControl(feature, id, described, entry, part, edited)
-      : this.listControl(feature, id, described, entry, part, edited);
+    const kinds = { carried: "textControl", integer: "numberControl", continuous: "numberControl" };
+    const control = this[kinds[feature.kind] ?? "listControl"](feature, id, described, entry, part, edited);
     const blank = h("input", {
       type: "checkbox", role: "switch", id: `${id}-blank`, autocomplete: "off",
       on: {
@@ -217,6 +219,17 @@ export class Form {
     const write = (value) => { input.value = value; };
     write(entry.value);
     return { element: h("div", { class: "entry" }, input, unit), inputs: [input], write, group: false };
+  }
+
+  textControl(feature, id, described, entry, part, edited) {
+    const input = h("input", {
+      type: "text", id, autocomplete: "off", maxlength: 1000, placeholder: t("not_told"), "aria-describedby": described,
+      on: { input: () => edited(input.value) },
+    });
+    part.input = input;
+    const write = (value) => { input.value = value; };
+    write(entry.value);
+    return { element: h("div", { class: "entry" }, input), inputs: [input], write, group: false };
   }
 
   listControl(feature, id, described, entry, part, edited) {

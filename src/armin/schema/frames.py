@@ -1,0 +1,94 @@
+"""Tables as people have them, as pandas has them: polars, Arrow and other frames through narwhals, which is optional.
+
+No other library is imported for it: a frame brings its own library along.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from armin.errors import DataError, MissingDependencyError
+
+__all__ = ["as_frame", "is_foreign"]
+
+_MARKS = ("__dataframe__", "__arrow_c_stream__", "__narwhals_dataframe__", "__narwhals_lazyframe__")
+_LAZY = "LazyFrame"
+
+
+def is_foreign(rows: object) -> bool:
+    """Whether something is a table of another library than pandas.
+
+    >>> is_foreign(pd.DataFrame({"a": [1]})), is_foreign({"a": 1})
+    (False, False)
+    """
+    if isinstance(rows, pd.DataFrame | pd.Series | np.ndarray | dict | list | tuple):
+        return False
+    return any(hasattr(rows, mark) for mark in _MARKS) or type(rows).__name__ == _LAZY
+
+
+def as_frame(table: object) -> pd.DataFrame:
+    """A whole table as a pandas frame: pandas itself, an array with two dimensions, or any frame narwhals knows.
+
+    >>> as_frame(np.array([[1.0, 2.0]])).columns.tolist()
+    ['x0', 'x1']
+    """
+    if isinstance(table, pd.DataFrame):
+        return table
+    if isinstance(table, np.ndarray):
+        if table.ndim != 2:
+            raise DataError(f"An array must have two dimensions, rows and columns. Got shape {table.shape}.")
+        return pd.DataFrame(table, columns=[f"x{i}" for i in range(table.shape[1])])
+    if not is_foreign(table):
+        raise DataError(
+            "A table must be a DataFrame (pandas, polars or another that narwhals knows) or an array. "
+            f"Got {type(table).__name__} instead; pandas.DataFrame(...) makes one of lists and dicts."
+        )
+    return _converted(table)
+
+
+def _converted(table: Any) -> pd.DataFrame:
+    kind = f"{type(table).__module__.split('.')[0]}.{type(table).__name__}"
+    try:
+        import narwhals.stable.v1 as nw
+    except ImportError:
+        raise MissingDependencyError(
+            f'A {kind} needs the library narwhals. Install it with: pip install "armin[frames]"; or pass '
+            "table.to_pandas()."
+        ) from None
+    try:
+        frame = nw.from_native(table)
+        if isinstance(frame, nw.LazyFrame):
+            raise DataError(f"A {kind} has not been computed yet. Pass table.collect() instead.")
+        return pd.DataFrame({str(name): _column(frame[name], nw) for name in frame.columns})
+    except (TypeError, NotImplementedError):
+        return _interchanged(table, kind)
+
+
+def _interchanged(table: Any, kind: str) -> pd.DataFrame:
+    """A frame that offers no more than the interchange protocol."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer pandas would rather have another protocol
+            found: pd.DataFrame = pd.api.interchange.from_dataframe(table)
+    except Exception:  # whatever a stranger's protocol raises
+        raise DataError(f"A {kind} is no frame that narwhals knows. Turn it into a pandas DataFrame first.") from None
+    return found
+
+
+def _column(series: Any, nw: Any) -> pd.Series[Any]:
+    """One column, with the type that pandas would have given it; a whole number beside blanks becomes a float."""
+    dtype, blanks = series.dtype, bool(series.null_count())
+    if dtype in (nw.Categorical, nw.Enum):
+        known = sorted(series.cat.get_categories().to_list()) if dtype == nw.Categorical else list(dtype.categories)
+        return pd.Series(pd.Categorical(series.to_list(), categories=known, ordered=False))
+    if dtype.is_numeric() and not dtype.is_decimal():
+        return pd.Series(series.cast(nw.Float64).to_numpy() if blanks else series.to_numpy())
+    if dtype == nw.Boolean and not blanks:
+        return pd.Series(series.to_numpy())
+    if dtype.is_temporal() and dtype in (nw.Datetime, nw.Date):
+        return pd.to_datetime(pd.Series(series.to_list(), dtype=object))
+    return pd.Series(series.to_list(), dtype=object).infer_objects()

@@ -1,0 +1,92 @@
+"""What somebody who knows the columns should look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+from armin.words import Message
+
+__all__ = ["About", "Question", "Review", "SchemaNote"]
+
+About = Literal[
+    "carried", "protected", "constant", "identifier", "history", "leak", "direction", "codes", "numbers as text"
+]
+
+
+class SchemaNote(UserWarning):
+    """What ``Schema.infer`` decided without being told; say it yourself, and the note is gone."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing about one column that data cannot settle.
+
+    Attributes
+    ----------
+    column : its name
+    about : what kind of question it is
+    message : the question, in any language, with the words of ``Schema.infer`` that would settle it
+    toml : the same words as a line of a schema's file
+    """
+
+    column: str
+    about: About
+    message: Message
+    toml: str = ""
+
+    @property
+    def comment(self) -> Message:
+        """The question for the reader of a schema's file."""
+        return Message(self.message.code, **{**self.message.values, "code": self.toml}) if self.toml else self.message
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+
+@dataclass(frozen=True)
+class Review:
+    """Questions about a schema; prints as a list.
+
+    Attributes
+    ----------
+    questions : in the order of the columns
+
+    Examples
+    --------
+    >>> from armin.schema import Feature, Schema
+    >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
+    >>> print(schema.review())
+    1 question about the columns:
+      1. 'age' sounds like a protected trait, and advice may change it. Should it stay as it is? protected=['age'].
+    """
+
+    questions: tuple[Question, ...] = ()
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.questions)
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def about(self, column: str) -> tuple[Question, ...]:
+        """The questions about one column."""
+        return tuple(question for question in self.questions if question.column == column)
+
+    def text(self, language: str = "en") -> str:
+        """All questions in a language."""
+        if not self.questions:
+            return Message("review.none").text(language)
+        head = Message("review.head", n=len(self.questions)).text(language)
+        return "\n".join([head, *(f"  {i}. {q.message.text(language)}" for i, q in enumerate(self.questions, start=1))])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        if not self.questions:
+            return f"<p>{escape(str(self))}</p>"
+        listed = "".join(f"<li>{escape(str(question))}</li>" for question in self.questions)
+        return f"<p>{escape(Message('review.head', n=len(self.questions)).text())}</p><ol>{listed}</ol>"
