@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from armin.solve.search.compiled import inner, inner_fast
 from armin.solve.search.relu.bounds import sum_top
-from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Space
+from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Own, Space
 
-__all__ = ["bound_layers", "carry_back", "carry_forward", "loosen_deep"]
+__all__ = ["bound_layers", "carry_back", "carry_forward", "gather_own", "loosen_deep"]
 
 Z_LOW, Z_HIGH, UP_SLOPE, UP_SHIFT, DOWN_SLOPE = 0, 1, 2, 3, 4
 """Rows of ``Deep.z``."""
@@ -111,6 +111,7 @@ def _highest(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g: in
                 k += slope[h] * moves.row[d, h]
             p, r = k * moves.delta[node[LOW, d]], k * moves.delta[node[HIGH, d] - 1]
             least, most = min(p, r), max(p, r)
+            span[d] = abs(k) * deep.apart[d]
         else:
             least, most = 1e300, -1e300
             for j in range(node[LOW, d], node[HIGH, d]):
@@ -119,9 +120,32 @@ def _highest(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g: in
                     k += slope[h] * moves.move[j, h]
                 least, most = min(least, k), max(most, k)
         best[d] = most
-        span[d] = max(most, 0.0) - min(least, 0.0) if node[STATE, d] == FREE else most - least
+        span[d] += max(most, 0.0) - min(least, 0.0) if node[STATE, d] == FREE else most - least
     most, _ = sum_top(node, best, left, work.chosen)
     return total + most
+
+
+@inner_fast
+def gather_own(deep: Deep, own: Own, g: int) -> None:
+    """Least and most first layer and place of group g, where candidates move on their own."""
+    if own.feature.size == 0:
+        return
+    start, end = deep.group[g], deep.group[g + 1]
+    for h in range(own.low.shape[0]):
+        least, most = own.low[h, start], own.high[h, start]
+        for n in range(start + 1, end):
+            least, most = min(least, own.low[h, n]), max(most, own.high[h, n])
+        deep.first[0, g, h], deep.first[1, g, h] = least, most
+        if own.axis[0] < 0:
+            deep.place[0, g, h], deep.place[1, g, h] = least, most
+    for o in range(own.feature.size):
+        e = own.axis[o]
+        if e >= 0:
+            least, most = deep.spot[e, start] + own.span[0, o, start], deep.spot[e, start] + own.span[1, o, start]
+            for n in range(start + 1, end):
+                least = min(least, deep.spot[e, n] + own.span[0, o, n])
+                most = max(most, deep.spot[e, n] + own.span[1, o, n])
+            deep.place[0, g, e], deep.place[1, g, e] = least, most
 
 
 @inner_fast

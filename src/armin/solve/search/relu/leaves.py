@@ -32,7 +32,9 @@ __all__ = ["list_choices", "mark_changed", "number_of_choices", "step_above"]
 
 
 @inner_fast
-def _score(crowd: Crowd, deep: Deep, q: int, u: Floats, first: int, last: int, now: int, score: Floats) -> None:
+def _score(
+    crowd: Crowd, deep: Deep, base: Floats, q: int, u: Floats, first: int, last: int, now: int, score: Floats
+) -> None:
     """Margin q of the candidates ``first .. last - 1`` at u."""
     count = last - first
     for n in range(count):
@@ -45,27 +47,29 @@ def _score(crowd: Crowd, deep: Deep, q: int, u: Floats, first: int, last: int, n
         else:
             a = u[h]
             for n in range(count):
-                x = crowd.base[h, first + n] + a
+                x = base[h, first + n] + a
                 score[n] += v * (x if x > 0.0 else 0.0)
 
 
 @inner
-def _accepted(crowd: Crowd, deep: Deep, u: Floats, required: float, score: Floats, alive: Ints) -> float:
-    """The weight accepted at u, within the tolerance; -1 if less than ``required``."""
+def _accepted(
+    crowd: Crowd, deep: Deep, base: Floats, u: Floats, required: float, score: Floats, alive: Ints
+) -> float:
+    """The weight accepted at base + u, within the tolerance; -1 if less than ``required``."""
     n_candidates, n_margins = crowd.weight.size, crowd.bias.size
     spare, lost, now = crowd.total - required, 0.0, 0
     for first in range(0, n_candidates, BLOCK):
         last = min(n_candidates, first + BLOCK)
         count = last - first
         if deep.width.size > 1:
-            now = carry_forward(deep, crowd.base, u, first, last)
+            now = carry_forward(deep, base, u, first, last)
         for n in range(count):
             alive[n] = 0
         for q in range(n_margins):
             if q == 0 or crowd.way[q] != crowd.way[q - 1]:
                 for n in range(count):
                     alive[n] |= 2  # may be accepted this way
-            _score(crowd, deep, q, u, first, last, now, score)
+            _score(crowd, deep, base, q, u, first, last, now, score)
             for n in range(count):
                 if score[n] < -crowd.tolerance:
                     alive[n] &= 1
@@ -146,7 +150,7 @@ def _test(
                     lost += crowd.weight[n]
         if lost > crowd.total - required:
             return -1.0, n_found
-    weight = _accepted(crowd, deep, leaf.u[depth], required, leaf.score, leaf.alive)
+    weight = _accepted(crowd, deep, tables.own.low, leaf.u[depth], required, leaf.score, leaf.alive)
     if weight < 0.0:
         return -1.0, n_found
     weight = min(weight, stairs.top[-1])
@@ -235,6 +239,8 @@ def list_choices(
     tables: Net, stairs: Stairs, bans: Bans, work: Space, leaf: Leaf, node: Node, aim: Aim, n_groups: int
 ) -> tuple[int, int]:
     """List the choices of a node that are better at one of the steps ``first .. last``, and cost less than ``cap``.
+
+    All features that move candidates on their own are decided, so that ``own.low`` is where the others start from.
 
     They go to ``leaf.choice[1:]``; returns their number, and how many were scored. Options are taken level by level,
     what must change first. With one group, a partial choice is left where what it gained and the most that can follow

@@ -6,7 +6,7 @@ import numpy as np
 
 from armin.solve.search.compiled import entry, inner
 from armin.solve.search.goals import Bans, Stairs
-from armin.solve.search.relu.boxes import box, shrink
+from armin.solve.search.relu.boxes import box, place_own, shrink
 from armin.solve.search.relu.data import (
     CHEAPEST,
     FREE,
@@ -25,6 +25,7 @@ from armin.solve.search.relu.data import (
     Names,
     Net,
     Node,
+    Own,
     Pool,
     Space,
 )
@@ -87,6 +88,7 @@ def _start(
     if floor < 0.0 or first > last or least >= cap:
         release(pool, place)
         return SKIP, 0, nothing
+    place_own(moves, tables.crowd, tables.own, node)
     box(moves, node, left, work.box, work.wide, work.top)
     for d in range(node.shape[1]):
         work.feature[LOOSE, d] = 0.0
@@ -94,12 +96,21 @@ def _start(
 
 
 @inner
-def _widest(node: Node, work: Space) -> int:
-    """The feature that loosens the relaxation most, of those that can be split."""
+def _open(node: Node, d: int) -> bool:
+    """Whether more than one option of a feature is left."""
+    return bool(node[STATE, d] == FREE or (node[STATE, d] == MUST and node[HIGH, d] - node[LOW, d] > 1))
+
+
+@inner
+def _widest(node: Node, own: Own, work: Space, few: bool) -> int:
+    """The feature that loosens the relaxation most, of those that can be split; -1 if the node can be listed.
+
+    Where there are few choices, only what moves candidates on their own has to be split.
+    """
     pick, most = -1, 0.0
-    for d in range(node.shape[1]):
-        wide = node[STATE, d] == MUST and node[HIGH, d] - node[LOW, d] > 1
-        if (wide or node[STATE, d] == FREE) and (pick < 0 or work.feature[LOOSE, d] > most):
+    for i in range(own.feature.size if few else node.shape[1]):
+        d = own.feature[i] if few else i
+        if _open(node, d) and (pick < 0 or work.feature[LOOSE, d] > most):
             pick, most = d, work.feature[LOOSE, d]
     return pick
 
@@ -130,7 +141,8 @@ def run(
             first, last, bound = bound_deep(tables, stairs, work, leaf, node, aim)
         bound = max(bound, aim.floor, pool.bound[place])
         if first <= last and bound < aim.cap:
-            if number_of_choices(node, aim.left, leaf.sums) <= few:
+            pick = _widest(node, tables.own, work, number_of_choices(node, aim.left, leaf.sums) <= few)
+            if pick < 0:
                 rest = Aim(aim.left, aim.floor, first, last, aim.cap)
                 found, scored = list_choices(tables, stairs, bans, work, leaf, node, rest, n_groups)
                 pool.tally[SCORED] += scored
@@ -138,6 +150,5 @@ def run(
                     push(pool, place)
                     return BETTER_FOUND, found
             else:
-                pick = _widest(node, work)
                 split(pool, place, pick, tables.moves.middle[pick], bound, critical, stairs.top[last])
         release(pool, place)

@@ -7,6 +7,7 @@ import numpy as np
 from armin.solve.search.compiled import inner
 from armin.solve.search.goals import Stairs
 from armin.solve.search.relu.bounds import (
+    add_own,
     bound_cost,
     bound_largest,
     bound_sum,
@@ -17,7 +18,8 @@ from armin.solve.search.relu.bounds import (
     sum_top,
 )
 from armin.solve.search.relu.data import BEST, LOOSE, Aim, Crowd, Floats, Leaf, Moves, Net, Node, Space
-from armin.solve.search.relu.deep import bound_layers, carry_back, loosen_deep
+from armin.solve.search.relu.boxes import widen
+from armin.solve.search.relu.deep import bound_layers, carry_back, gather_own, loosen_deep
 
 __all__ = ["bound_deep", "bound_one"]
 
@@ -168,16 +170,18 @@ def bound_one(
     reach). With several margins each candidate gets a cost of its own: the largest over the margins of a way, the least
     over the ways; those of weight k that are cheapest bound the step.
     """
-    moves, crowd = tables.moves, tables.crowd
+    moves, crowd, own, loose = tables.moves, tables.crowd, tables.own, work.feature[LOOSE]
     left, floor, first, last, cap = aim.left, aim.floor, aim.first, aim.last, aim.cap
     n_candidates = crowd.weight.size
     for n in range(n_candidates):
         work.each[0, n] = -np.inf
+    widen(moves, own, critical, critical + 1, tables.deep.apart, work.wide)
     for q in range(crowd.bias.size):
-        relax_one(crowd, work.box, q, critical, work.slope, work.gap, work.offset)
+        relax_one(crowd, own, work.box, q, critical, work.slope, work.gap, work.offset)
+        add_own(moves, own, work.slope, work.offset, 0, n_candidates, loose)
         if crowd.bias.size == 1:
             break
-        loosen_one(work.box, work.wide, work.gap, work.feature[LOOSE])
+        loosen_one(work.wide, work.gap, loose)
         _open_way(crowd, work.each, q, 0, n_candidates, floor)
         _each(moves, crowd, work, node, left, floor, cap, 0, n_candidates)
         _close_way(crowd, work.each, q, 0, n_candidates)
@@ -199,7 +203,7 @@ def bound_one(
     if first > last:
         return first, last, np.inf, 0
     _keep_gains(work, leaf, 0, work.step[first])
-    loosen_one(work.box, work.wide, work.gap, work.feature[LOOSE])
+    loosen_one(work.wide, work.gap, loose)
     return first, last, bound, work.who[first]
 
 
@@ -210,13 +214,15 @@ def bound_deep(tables: Net, stairs: Stairs, work: Space, leaf: Leaf, node: Node,
     As :func:`bound_one` with several margins, but each group has slopes of its own. Candidates after the last group get
     no bound (their cost is the floor); once the groups that cost too much outweigh what may be lost, the node is.
     """
-    moves, crowd, deep = tables.moves, tables.crowd, tables.deep
+    moves, crowd, deep, own, loose = tables.moves, tables.crowd, tables.deep, tables.own, work.feature[LOOSE]
     left, floor, first_step, last_step, cap = aim.left, aim.floor, aim.first, aim.last, aim.cap
     lost = 0.0
     for n in range(crowd.weight.size):
         work.each[0, n] = -np.inf if n < deep.group[-1] else -floor
     for g in range(deep.group.size - 1):
         first, last = deep.group[g], deep.group[g + 1]
+        gather_own(deep, own, g)
+        widen(moves, own, first, last, deep.apart, work.wide)
         bound_layers(moves, deep, work, node, left, g)
         for q in range(crowd.bias.size):
             for h in range(deep.width[-1]):
@@ -227,12 +233,13 @@ def bound_deep(tables: Net, stairs: Stairs, work: Space, leaf: Leaf, node: Node,
                 for h in range(work.slope.size):
                     x += work.slope[h] * crowd.base[h, n]
                 work.offset[n] = x
+            add_own(moves, own, work.slope, work.offset, first, last, loose)
             _open_way(crowd, work.each, q, first, last, floor)
             need = _each(moves, crowd, work, node, left, floor, cap, first, last)
             if q == 0:
                 _keep_gains(work, leaf, g, need)
             if work.each[1, first] < cap:
-                loosen_deep(deep, work.wide, work.feature[LOOSE])
+                loosen_deep(deep, work.wide, loose)
             _close_way(crowd, work.each, q, first, last)
         for n in range(first, last):
             if -work.each[0, n] >= cap:

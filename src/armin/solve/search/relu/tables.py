@@ -26,6 +26,7 @@ from armin.solve.search.relu.data import (
     Names,
     Net,
     Node,
+    Own,
 )
 from armin.solve.search.ways import rows_of
 
@@ -82,7 +83,8 @@ class Plan:
     shared : tables without candidates
     columns : position in the tables of each searched feature of the problem
     jumps : features whose changed values are the same moves for all candidates, but not from where they are
-    odd : features whose moves differ between candidates
+    own : features that move each candidate on its own, along a line
+    odd : features whose moves differ between candidates in some other way
     """
 
     problem: Problem
@@ -90,6 +92,7 @@ class Plan:
     shared: Net
     columns: dict[int, int]
     jumps: tuple[int, ...]
+    own: tuple[int, ...]
     odd: tuple[int, ...]
 
 
@@ -127,16 +130,27 @@ def _network(model: ReluNetwork) -> Network:
 
 
 def _kind(option: Options) -> str:
-    """Whether an option moves all candidates alike ("alike"), lands alike ("jump"), or neither ("odd")."""
+    """How a feature's options move candidates.
+
+    All alike ("alike"); to the same place ("jump"); each on its own along a line, and no candidate less by an option
+    that moves another one more ("own"); or in some other way ("odd").
+    """
     out = option.outcomes
     if out.shape[0] == 1:
         return "alike"
     near = SAME * np.abs(out).max(axis=(0, 1))  # of each column on its own: they may be of very different size
     steps = out[:, 1:] - out[:, 1:2]
     if np.any(np.abs(steps - steps[:1]).max(axis=(0, 1)) > near):
-        return "odd"
+        return "odd" if out.shape[2] > 1 or np.any(np.diff(_own_moves(option)[0], axis=0) < 0.0) else "own"
     start = out[:, 1] - out[:, 0]
     return "alike" if np.all(np.abs(start - start[:1]).max(axis=0) <= near) else "jump"
+
+
+def _own_moves(option: Options) -> tuple[FloatArray, IntArray]:
+    """How far each option but "keep" moves each candidate (options, N), the least move first; and their order."""
+    moves = (option.outcomes[:, 1:, 0] - option.outcomes[:, :1, 0]).T
+    order = np.argsort(moves.mean(axis=1), kind="stable")
+    return moves[order], order
 
 
 def _tolerance(problem: Problem, network: Network) -> float:
@@ -165,7 +179,9 @@ def _layers(network: Network, features: int) -> Deep:
         first=np.zeros((2, 0, h)),
         centre=np.zeros(h),
         spread=np.zeros((0, h)),
+        spot=np.zeros((0, 1)),
         place=np.zeros((2, 0, 0)),
+        apart=np.zeros(features),
         z=np.zeros((5, layers, most)),
         back=np.zeros((2, most)),
         gap=np.zeros((layers, most)),
@@ -195,7 +211,8 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
     start, slot, line, middle = [0], list[int](), list[bool](), list[int]()
     cost, delta, row, move = (list[FloatArray]() for _ in range(4))
     option = list[IntArray]()
-    jumps, odd, columns = [], [], {}
+    jumps, owned, odd, columns = [], [], [], {}
+    own = list[FloatArray]()
     for f, feature in enumerate(problem.options):
         kind = _kind(feature) if feature.size > 1 else "none"
         if kind in ("none", "odd"):
@@ -207,12 +224,17 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
         moves = feature.outcomes[0, 1:] - feature.outcomes[0, origin]
         single = feature.columns.size == 1
         order = np.argsort(moves[:, 0] if single else feature.costs[1:], kind="stable")
+        middle.append(start[-1] + (np.count_nonzero(moves[:, 0] < 0.0) if single else 0))
+        if kind == "own":  # nothing of it is the same for all candidates
+            owned.append(f)
+            moves, (each, order) = np.zeros_like(moves), _own_moves(feature)
+            middle[-1] = start[-1] + int(np.count_nonzero(each.mean(axis=1) < 0.0))
+            own.append(each)
         columns[f] = len(slot)
         slot.append(f)
         line.append(single)
         row.append(first[feature.columns[0]] if single else np.zeros(first.shape[1]))
         delta.append(moves[order, 0] if single else np.zeros(order.size))
-        middle.append(start[-1] + int(np.searchsorted(delta[-1], 0.0)) if single else start[-1])
         move.append(moves[order] @ first[feature.columns])
         cost.append(feature.costs[1:][order])
         option.append(order + 1)
@@ -242,6 +264,15 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
             tolerance=_tolerance(problem, network),
         ),
         _layers(network, len(slot)),
+        Own(
+            feature=np.array([columns[f] for f in owned], dtype=np.int64),
+            start=np.cumsum([0, *(each.shape[0] for each in own)])[:-1].astype(np.int64),
+            move=np.concatenate([np.zeros((0, problem.n_candidates)), *own]),
+            axis=np.full(len(owned), -1, np.int64),
+            span=np.zeros((2, 0, 1)),
+            low=np.zeros((h, 1)),
+            high=np.zeros((h, 1)),
+        ),
         Names(
             option=np.concatenate([np.zeros(0, np.int64), *option]).astype(np.int64),
             slot=np.array(slot, dtype=np.int64),
@@ -251,7 +282,7 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
             table=rule_table,
         ),
     )
-    return Plan(problem, network, shared, columns, tuple(jumps), tuple(odd))
+    return Plan(problem, network, shared, columns, tuple(jumps), tuple(owned), tuple(odd))
 
 
 def cases_of(plan: Plan) -> list[Case]:
@@ -269,16 +300,12 @@ def cases_of(plan: Plan) -> list[Case]:
     return sorted(cases, key=lambda case: case.floor)
 
 
-def _merge(inputs: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Equal candidates become one with the sum of their weights; also the columns in which candidates differ."""
-    vary = np.flatnonzero((inputs != inputs[:1]).any(axis=0))
-    if vary.size == 0:
-        return inputs[:1], np.array([weights.sum()]), vary
-    order = np.lexsort(inputs[:, vary].T)
-    ranked = inputs[order][:, vary]
-    new = np.concatenate([[True], (ranked[1:] != ranked[:-1]).any(axis=1)])
-    first = np.flatnonzero(new)
-    return inputs[order[first]], np.add.reduceat(weights[order], first), vary
+def _merge(inputs: FloatArray, own: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Candidates that are equal and move alike become one, with the sum of their weights."""
+    order = np.lexsort(inputs.T) if inputs.shape[1] else np.arange(weights.size)
+    new = (inputs[order[1:]] != inputs[order[:-1]]).any(axis=1) | (own[:, order[1:]] != own[:, order[:-1]]).any(axis=0)
+    first = np.concatenate([[0], 1 + np.flatnonzero(new)])
+    return order[first], np.add.reduceat(weights[order], first)
 
 
 def _groups(
@@ -311,14 +338,18 @@ def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Net:
         inputs[:, problem.options[f].columns] = problem.options[f].outcomes[:, j, :]
         fixed[f] = j
         costs += [float(problem.options[f].costs[j])] if j else []
-    inputs, weights, vary = _merge(inputs, problem.weights)
+    moves, crowd, deep, own, words = plan.shared
+    owned = np.array([int(problem.options[f].columns[0]) for f in plan.own], dtype=np.intp)
+    vary = np.flatnonzero((inputs != inputs[:1]).any(axis=0) | np.isin(np.arange(inputs.shape[1]), owned))
+    kept, weights = _merge(inputs[:, vary], own.move, problem.weights)
+    inputs, each = inputs[kept], own.move[:, kept]
     first = inputs @ network.weights[0] + network.biases[0]
     scores = network.scores(first)
-    moves, crowd, deep, words = plan.shared
     order = np.argsort(scores, kind="stable")
     if len(network.weights) > 1:
         if vary.size <= first.shape[1]:
             spread, centre, place = network.weights[0][vary], first[0], inputs[:, vary] - inputs[0, vary]
+            own = own._replace(axis=np.searchsorted(vary, owned).astype(np.int64))
         else:
             spread, centre, place = np.eye(first.shape[1]), np.zeros(first.shape[1]), first
         groups = _groups(place, np.abs(spread).sum(axis=1), scores, weights, crowd.total - required)
@@ -329,6 +360,7 @@ def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Net:
             first=np.array([[first[g].min(axis=0) for g in core], [first[g].max(axis=0) for g in core]]),
             centre=np.ascontiguousarray(centre),
             spread=np.ascontiguousarray(spread),
+            spot=np.ascontiguousarray(place[order].T),
             place=np.array([[place[g].min(axis=0) for g in core], [place[g].max(axis=0) for g in core]]),
             z=np.zeros_like(deep.z),
             back=np.zeros_like(deep.back),
@@ -337,10 +369,17 @@ def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Net:
             layer=np.zeros_like(deep.layer),
         )
     paid = max(costs, default=0.0) if moves.largest else float(sum(costs))
+    base = np.ascontiguousarray(first[order].T)
     return Net(
         moves._replace(limit=limit - len(costs), paid=paid),
-        crowd._replace(base=np.ascontiguousarray(first[order].T), weight=weights[order]),
-        deep,
+        crowd._replace(base=base, weight=weights[order]),
+        deep._replace(apart=np.zeros_like(deep.apart)),
+        own._replace(
+            move=np.ascontiguousarray(each[:, order]),
+            span=np.zeros((2, owned.size, order.size)),
+            low=base.copy() if owned.size else base,
+            high=base.copy() if owned.size else base,
+        ),
         words._replace(fixed=fixed),
     )
 
