@@ -20,7 +20,7 @@ from numba.core.serialize import dumps
 
 from armin.solve.stopping import uncounted
 
-__all__ = ["called", "entry", "entry_bare", "inlined", "inner", "inner_fast"]
+__all__ = ["called", "called_fast", "entry", "entry_bare", "inlined", "inner"]
 
 F = TypeVar("F", bound=Callable[..., object])
 _said: set[str] = set()
@@ -60,10 +60,11 @@ def called(function: F) -> F:
     return cast(F, njit(error_model="numpy", **options)(function))
 
 
-def inner_fast(function: F) -> F:
-    """As :func:`inner`, with sums that may be reordered; for finite numbers only."""
+def called_fast(function: F) -> F:
+    """As :func:`called`, with sums that may be reordered; for finite numbers only."""
     fast = {"reassoc", "contract", "nsz", "nnan"}
-    return cast(F, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=fast)(function))
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    return cast(F, njit(error_model="numpy", fastmath=fast, **options)(function))
 
 
 def _cached(function: F, **options: bool) -> F:

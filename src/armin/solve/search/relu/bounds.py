@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import inner, inner_fast
+from armin.solve.search.compiled import called, called_fast
 from armin.solve.search.relu.data import (
     BEST,
     FREE,
@@ -44,7 +44,7 @@ __all__ = [
 INFINITE = 1e300
 
 
-@inner_fast
+@called_fast
 def relax_one(
     crowd: Crowd, own: Own, u: Floats, q: int, critical: int, slope: Floats, gaps: Floats, offset: Floats
 ) -> None:
@@ -92,7 +92,7 @@ def relax_one(
                 offset[n] += v * ((p if p > 0.0 else 0.0) + s * f)
 
 
-@inner_fast
+@called_fast
 def add_own(moves: Moves, own: Own, slope: Floats, offset: Floats, first: int, last: int, loose: Floats) -> None:
     """Add to the offsets of some candidates the most that slope @ (own move) can be in the node.
 
@@ -109,7 +109,7 @@ def add_own(moves: Moves, own: Own, slope: Floats, offset: Floats, first: int, l
         loose[d] += loss / (last - first)
 
 
-@inner
+@called
 def loosen_one(wide: Floats, gaps: Floats, loose: Floats) -> None:
     """Add to ``loose`` how much of the gaps each feature answers for: its share of the width of each neuron's interval.
 
@@ -121,7 +121,7 @@ def loosen_one(wide: Floats, gaps: Floats, loose: Floats) -> None:
                 loose[d] += gaps[h] * wide[d, h]
 
 
-@inner
+@called
 def quantile(values: Floats, weight: Floats, required: float, order: Ints) -> tuple[float, int]:
     """The largest value that candidates of the required weight reach, and one that has it.
 
@@ -158,7 +158,7 @@ def quantile(values: Floats, weight: Floats, required: float, order: Ints) -> tu
             first = k
 
 
-@inner_fast
+@called_fast
 def gains(moves: Moves, node: Node, slope: Floats, gain: Floats, best: Floats) -> None:
     """What each option adds under the slopes, and the best of each feature.
 
@@ -186,7 +186,7 @@ def gains(moves: Moves, node: Node, slope: Floats, gain: Floats, best: Floats) -
             best[d] = most
 
 
-@inner
+@called
 def sum_top(node: Node, value: Floats, left: int, chosen: Ints) -> tuple[float, int]:
     """The values of all that must change and the ``left`` largest positive ones of what may; those are ``chosen``."""
     total = 0.0
@@ -211,7 +211,7 @@ def sum_top(node: Node, value: Floats, left: int, chosen: Ints) -> tuple[float, 
     return total, size
 
 
-@inner_fast
+@called_fast
 def _psi(moves: Moves, node: Node, work: Space, left: int, theta: float) -> tuple[float, float]:
     """Psi(theta) = max of theta * gain - cost over the relaxed choices, and the gain where it is taken.
 
@@ -238,7 +238,7 @@ def _psi(moves: Moves, node: Node, work: Space, left: int, theta: float) -> tupl
     return total, got
 
 
-@inner
+@called
 def bound_sum(
     moves: Moves, node: Node, work: Space, left: int, need: float, stop: float, lines: int
 ) -> tuple[float, int]:
@@ -281,7 +281,7 @@ def bound_sum(
     return bound, step
 
 
-@inner
+@called
 def bound_largest(moves: Moves, node: Node, work: Space, left: int, need: float, floor: float, stop: float) -> float:
     """Least maximum of costs that can gain ``need``.
 
@@ -315,7 +315,7 @@ def bound_largest(moves: Moves, node: Node, work: Space, left: int, need: float,
     return below
 
 
-@inner
+@called
 def bound_cost(
     moves: Moves, node: Node, work: Space, left: int, need: float, floor: float, stop: float
 ) -> tuple[float, float, int]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import inner, inner_fast
+from armin.solve.search.compiled import called, called_fast
 from armin.solve.search.relu.data import FREE, HIGH, KEPT, LOW, MUST, STATE, Crowd, Floats, Moves, Node, Own
 
 __all__ = ["box", "place_own", "shrink", "widen"]
 
 
-@inner
+@called
 def shrink(moves: Moves, node: Node, cheapest: Floats, incumbent: float) -> tuple[float, int]:
     """Drop options that are too dear beside the others; the least cost (-1 if nothing remains) and the changes left.
 
@@ -52,7 +52,7 @@ def shrink(moves: Moves, node: Node, cheapest: Floats, incumbent: float) -> tupl
     return floor, left
 
 
-@inner_fast
+@called_fast
 def _ends(moves: Moves, d: int, low: int, high: int, least: Floats, most: Floats) -> None:
     """The least and the most that the options ``low .. high - 1`` of feature d add to each neuron."""
     if moves.line[d]:
@@ -72,7 +72,7 @@ def _ends(moves: Moves, d: int, low: int, high: int, least: Floats, most: Floats
             most[h] = p if p > most[h] else most[h]
 
 
-@inner_fast
+@called_fast
 def box(moves: Moves, node: Node, left: int, u: Floats, wide: Floats, top: Floats) -> None:
     """Bounds on u = sum of U_d[j_d]: all that must change, and the ``left`` largest of what may.
 
@@ -124,7 +124,7 @@ def box(moves: Moves, node: Node, left: int, u: Floats, wide: Floats, top: Float
                 u[1, h] += top[1, i, h]
 
 
-@inner_fast
+@called_fast
 def place_own(moves: Moves, crowd: Crowd, own: Own, node: Node) -> None:
     """Where the options of the node leave each candidate before all move by u: ``own.span``, ``low`` and ``high``.
 
@@ -166,7 +166,7 @@ def place_own(moves: Moves, crowd: Crowd, own: Own, node: Node) -> None:
                     own.high[h, n] += r * least[n]
 
 
-@inner
+@called
 def widen(moves: Moves, own: Own, first: int, last: int, apart: Floats, wide: Floats) -> None:
     """How far the node's options move some candidates apart, feature by feature, and each of their neurons."""
     for o in range(own.feature.size):

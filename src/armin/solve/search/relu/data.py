@@ -95,7 +95,6 @@ class Deep(NamedTuple):
     spread: Floats  # (E, H)
     spot: Floats  # (E, N) the place of each candidate
     place: Floats  # (2, G, E) least and most place in a group
-    apart: Floats  # (D,) how far apart a feature can move candidates of the group at hand, on their own
     z: Floats  # (5, L, X) interval (2), slope and shift of the upper line, slope of the lower line
     back: Floats  # (2, X)
     gap: Floats  # (L, X)
@@ -114,6 +113,7 @@ class Own(NamedTuple):
     move: Floats  # (., N) how far an option moves each candidate
     axis: Ints  # (O,) the entry of a place (Deep.spot) that the feature moves; -1 if places are first layers
     span: Floats  # (2, O, N) least and most move in the node at hand
+    apart: Floats  # (D,) how much further a feature moves the candidates at hand by its last option than by its first
     low: Floats  # (H, N) least first layer in the node at hand but for u; the base where there is no such feature
     high: Floats  # (H, N) and the most
 
@@ -190,11 +190,10 @@ class Leaf(NamedTuple):
 
 
 class Net(NamedTuple):
-    """All that a search reads."""
+    """All that a search reads, but for further layers: what has none must not wait until code for them is compiled."""
 
     moves: Moves
     crowd: Crowd
-    deep: Deep
     own: Own
     words: Names
 
@@ -250,10 +249,10 @@ def new_work(tables: Net) -> Space:
     )
 
 
-def new_leaf(tables: Net) -> Leaf:
+def new_leaf(tables: Net, deep: Deep | None) -> Leaf:
     """Working space to list choices."""
     d, h, k = tables.moves.line.size, tables.crowd.base.shape[0], max(0, tables.moves.limit)
-    groups = max(1, tables.deep.group.size - 1)
+    groups = 1 if deep is None else deep.group.size - 1
     return Leaf(
         gain=np.zeros((groups, tables.moves.cost.size)),
         need=np.zeros(groups),
