@@ -91,8 +91,8 @@ class Places(NamedTuple):
 
 
 def places_of(network: Network, first: FloatArray, inputs: FloatArray, vary: IntArray) -> Places:
-    """The places of candidates whose ``inputs`` differ in the columns ``vary``: along these, if they are fewer."""
-    if vary.size < first.shape[1]:
+    """The places of candidates whose ``inputs`` differ in the columns ``vary``: along these, unless they are more."""
+    if vary.size <= first.shape[1]:
         return Places(first[0], network.weights[0][vary], inputs[:, vary] - inputs[0, vary])
     return Places(np.zeros(first.shape[1]), np.eye(first.shape[1]), first)
 

@@ -237,7 +237,7 @@ def tables_of(plan: Plan, case: Case, limit: int, required: float) -> tuple[Net,
         by = places_of(network, first, inputs[kept], vary)
         groups = groups_of(by, scores, weights, crowd.total - required)
         order, deep = np.concatenate(groups), layers_of(network, first, by, groups, words.slot.size)
-        if vary.size < first.shape[1]:  # then places are along the columns that differ
+        if vary.size <= first.shape[1]:  # then places are along the columns that differ
             axis = np.searchsorted(vary, owned).astype(np.int64)
     base = np.ascontiguousarray(first[order].T)
     paid = max(costs, default=0.0) if moves.largest else float(sum(costs))
