@@ -114,7 +114,7 @@ def split_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Split nodes down to single choices, and look up after every node."""
     monkeypatch.setattr(relu_engine, "FEW", 1.0)
     monkeypatch.setattr(relu_engine, "FEW_DEEP", 1.0)
-    monkeypatch.setattr(relu_engine, "_share", lambda tables, deep: 1)
+    monkeypatch.setattr(relu_engine, "_share", lambda *tables: 1)
 
 
 def check_all(problem: Problem, wanted: int) -> None:
