@@ -124,7 +124,7 @@ SMALL: list[tuple[ModuleType, str, object]] = [
     (trees_engine, "_FEW_NODES", 5),
     (relu_engine, "FEW", 1.0),
     (relu_engine, "FEW_DEEP", 1.0),
-    (relu_engine, "_share", lambda tables: 1),
+    (relu_engine, "_share", lambda *tables: 1),
 ]
 
 

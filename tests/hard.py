@@ -111,9 +111,12 @@ def _options(rng: np.random.Generator, d: int, columns: list[int], rows: FloatAr
     now, n = rows[:, columns], rows.shape[0]
     size = int(rng.choice([0, 1, 1, 2, 2, 3]))
     targets = numbers((size, len(columns)))
-    how = rng.choice(["shift", "reach", "reach", "odd", "mixed"])
+    how = rng.choice(["shift", "reach", "reach", "least", "odd", "mixed"])
     shifted, reached = now[:, None] + targets, np.repeat(targets[None], n, axis=0)
     after = shifted if how == "shift" else reached
+    if how == "least":  # "to at least so much", "to at most so much"
+        up = (rng.random(size) < 0.5)[None, :, None]
+        after = np.where(up, np.maximum(now[:, None], targets), np.minimum(now[:, None], targets))
     if how == "odd":
         after = numbers((n, size, len(columns)))
     if how == "mixed":

@@ -51,7 +51,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees_engine, "_FEW_NODES", 5)
     monkeypatch.setattr(relu_engine, "FEW", 1.0)
     monkeypatch.setattr(relu_engine, "FEW_DEEP", 1.0)
-    monkeypatch.setattr(relu_engine, "_share", lambda tables: 1)
+    monkeypatch.setattr(relu_engine, "_share", lambda *tables: 1)
 
 
 # --- the goals -------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import count, pairwise, product
 
 import numpy as np
 import pytest
@@ -11,14 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armin.arrays import FloatArray
-from armin.models.kinds import Above, LinearModel, ReluNetwork
+from armin.models.kinds import Above, Among, LinearModel, ReluNetwork
 from armin.problem import Options, Problem, Solution, Status
 from armin.solve.enumerate import solve_by_enumeration
 from armin.solve.search import search, search_best, search_path
 from armin.solve.search.goals import Goal
 from armin.solve.search.relu import engine as relu_engine
+from armin.solve.search.relu.boxes import place_own
+from armin.solve.search.relu.data import FREE, KEPT, MUST
+from armin.solve.search.relu.tables import cases_of, first_node, plan_of, tables_of
 
-from problems import DECISIONS, problems, random_problem
+from problems import DECISIONS, problems, random_network, random_problem
 from searching import check, check_best, check_honest, check_honest_best, check_honest_path, check_path
 
 NETWORKS = problems(("relu", "deep"))
@@ -38,6 +41,19 @@ def with_odd_moves(problem: Problem, rng: np.random.Generator) -> Problem:
     return replace(problem, options=(replace(first, outcomes=outcomes), *problem.options[1:]))
 
 
+def with_targets(problem: Problem, rng: np.random.Generator, features: int = 2) -> Problem:
+    """The first features are brought to at least, or at most, so much; candidates differ in them."""
+    candidates, options = problem.candidates.copy(), list(problem.options)
+    for d, option in enumerate(options[:features]):
+        now = rng.normal(size=(problem.n_candidates, option.columns.size)) * 2.0
+        candidates[:, option.columns] = now
+        targets = rng.normal(size=(option.size - 1, option.columns.size)) * 2.0
+        up = (rng.random(option.size - 1) < 0.6)[None, :, None]
+        after = np.where(up, np.maximum(now[:, None], targets), np.minimum(now[:, None], targets))
+        options[d] = replace(option, outcomes=np.concatenate([now[:, None], after], axis=1))
+    return replace(problem, candidates=candidates, options=tuple(options))
+
+
 def with_forbidden_sets(problem: Problem, rng: np.random.Generator) -> Problem:
     """Some sets of features are ruled out, that of the cheapest choice among them."""
     size = len(problem.options)
@@ -52,7 +68,7 @@ def any_problem(draw: st.DrawFn) -> Problem:
     problem = draw(NETWORKS)
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     if draw(st.booleans()):
-        problem = with_odd_moves(problem, rng)
+        problem = draw(st.sampled_from([with_odd_moves, with_targets]))(problem, rng)
     return with_forbidden_sets(problem, rng) if draw(st.booleans()) else problem
 
 
@@ -98,7 +114,7 @@ def split_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Split nodes down to single choices, and look up after every node."""
     monkeypatch.setattr(relu_engine, "FEW", 1.0)
     monkeypatch.setattr(relu_engine, "FEW_DEEP", 1.0)
-    monkeypatch.setattr(relu_engine, "_share", lambda tables: 1)
+    monkeypatch.setattr(relu_engine, "_share", lambda *tables: 1)
 
 
 def check_all(problem: Problem, wanted: int) -> None:
@@ -145,6 +161,115 @@ def test_larger_problems(kind: str, seed: int) -> None:
         answer = next(p for p in points if p.weight >= required or p.solution.choice is None)
         single = search(problem.demanding(float(required)))
         assert single.cost == pytest.approx(answer.solution.cost)
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("relu", 0), ("relu", 1), ("relu", 2), ("deep", 3), ("deep", 4)])
+def test_targets_for_blanks_are_one_search_not_one_for_each_combination(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = with_targets(wide_problem(rng, kind, features=6, size=7, n=20), rng)
+    assert isinstance(problem.model, ReluNetwork)
+    engine = relu_engine.start_relu(problem, problem.model)
+    assert engine is not None
+    assert len(engine.cases) == 1
+    assert (engine.plan.own, engine.plan.odd) == ((0, 1), ())
+    for required in (3, 10, 15, 20):
+        asked = problem.demanding(float(required))
+        check(asked, search(asked))
+    check_path(problem, search_path(problem))
+    check_best(problem, search_best(problem, 3), 3, "sets")
+
+
+@pytest.mark.usefixtures("split_all")
+@pytest.mark.parametrize("seed", range(20))
+def test_targets_agree_with_every_node_split(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = random_problem(
+        rng,
+        "deep" if seed % 3 == 0 else "relu",
+        decision=DECISIONS[seed % len(DECISIONS)],
+        aggregate="max" if seed % 7 == 0 else "sum",
+        weighted=seed % 2 == 0,
+        n_rules=seed % 3,
+        n_forbidden=seed % 4,
+        max_changes=(None, 1, 2, 3)[seed % 4],
+    )
+    check_all(with_targets(problem, rng, features=1 + seed % 3), 3)
+
+
+def test_bounds_with_own_moves_hold_for_every_choice_of_a_node() -> None:
+    """The first layer of each candidate after each choice lies where the node says."""
+    rng = np.random.default_rng(7)
+    problem = with_targets(wide_problem(rng, "relu", features=4, size=5, n=8), rng)
+    assert isinstance(problem.model, ReluNetwork)
+    plan = plan_of(problem, problem.model)
+    (case,) = cases_of(plan)
+    tables, deep = tables_of(plan, case, problem.limit, problem.required)
+    assert deep is None
+    moves, own = tables.moves, tables.own
+    for _ in range(30):
+        node, _ = first_node(plan, case, tables, problem.required)
+        picks = {}
+        for d in range(node.shape[1]):
+            low, high = np.sort(rng.choice(np.arange(moves.start[d], moves.start[d + 1] + 1), 2, replace=False))
+            node[:, d] = rng.choice([KEPT, FREE, MUST]), low, high
+            picks[d] = [j for j in range(low, high) if node[0, d] != KEPT] + ([-1] if node[0, d] != MUST else [])
+        place_own.py_func(moves, tables.crowd, own, node)  # type: ignore[attr-defined]  # as it is before compilation
+        for o, d in enumerate(own.feature.tolist()):
+            for j in picks[d]:
+                moved = own.move[own.start[o] + j - moves.start[d]] if j >= 0 else np.zeros(own.move.shape[1])
+                assert np.all((own.span[0, o] <= moved) & (moved <= own.span[1, o]))
+        first, second = own.feature.tolist()
+        for i, j in product(picks[first], picks[second]):
+            layer = tables.crowd.base.copy()
+            for o, (d, k) in enumerate([(first, i), (second, j)]):
+                if k >= 0:
+                    layer += moves.row[d][:, None] * own.move[own.start[o] + k - moves.start[d]][None, :]
+            assert np.all((own.low <= layer + 1e-12) & (layer <= own.high + 1e-12))
+
+
+# --- faults that were found --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hidden", [(3,), (3, 2)])
+def test_where_every_label_is_desired_nothing_has_to_change(hidden: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        problem = random_problem(rng, "relu", n_numbers=3)
+        net = random_network(rng, problem.model.n_inputs, hidden, Among((0, 1, 2), 3))
+        every = replace(problem, model=net, required=float(problem.weights.sum()))
+        found = search(every)
+        assert (found.status, found.cost, found.choice) == (Status.OPTIMAL, 0.0, problem.keep)
+        options = tuple(replace(o, costs=np.append(0.0, o.costs[1:] + 0.1)) for o in every.options)
+        changed = replace(every, options=options, forbidden_sets=frozenset([frozenset()]))
+        check(changed, search(changed))
+        assert search(changed).cost == pytest.approx(min(float(o.costs[1:].min()) for o in options if o.size > 1))
+
+
+@pytest.mark.parametrize("hidden", [(1,), (1, 1)])
+def test_as_many_plans_as_there_are(hidden: tuple[int, ...]) -> None:
+    """Each of three features alone suffices, and so does each larger set: seven sets, the cheapest first."""
+    weights = (np.ones((3, 1)), *(np.ones((1, 1)) for _ in hidden))
+    net = ReluNetwork(weights, (*(np.zeros(1) for _ in hidden), np.array([-1.0])), Above(0.0))
+    prices = {d: [0.0, 1.0 + d] for d in range(3)}
+    problem = Problem.from_tables(np.zeros((2, 3)), {d: [0, 1] for d in range(3)}, prices, net, required=2)
+    assert [s.cost for s in search_best(problem, 7)] == [1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 6.0]
+    check_best(problem, search_best(problem, 9), 9, "sets")
+    assert [s.cost for s in search_best(problem, 3, differ="cores")] == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("hidden", [(2,), (2, 2)])
+@pytest.mark.parametrize("bias", [5.0, -5.0])
+def test_nothing_is_free(hidden: tuple[int, ...], bias: float) -> None:
+    """No feature at all, and features that can only be kept: kept is right, or nothing is."""
+    sizes = [2, *hidden, 1]
+    weights = tuple(np.full((a, b), 0.1) for a, b in pairwise(sizes))
+    net = ReluNetwork(weights, (*(np.zeros(b) for b in hidden), np.array([bias])), Above(0.0))
+    rows = np.array([[1.0, 2.0], [0.0, 1.0]])
+    single = tuple(Options(f"f{d}", np.array([d]), rows[:, [d]][:, None], np.zeros(1)) for d in range(2))
+    for options in ((), single):
+        problem = Problem(rows, options, net, 2.0)
+        check_all(problem, 2)
+        assert search(problem).status == (Status.OPTIMAL if bias > 0 else Status.INFEASIBLE)
 
 
 @pytest.mark.slow

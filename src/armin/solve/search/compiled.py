@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any, TypeVar, cast
 
+from numba import __version__ as numba_version
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
@@ -22,10 +23,12 @@ from numba.core.serialize import dumps
 
 from armin.solve.stopping import uncounted
 
-__all__ = ["called", "entry", "entry_bare", "inlined", "inner", "inner_fast"]
+__all__ = ["called", "called_fast", "entry", "entry_bare", "inlined", "inner"]
 
 F = TypeVar("F", bound=Callable[..., object])
 _said: set[str] = set()
+OLDEST, NEWEST = (0, 60), (0, 68)
+"""The releases of Numba whose way of linking is known; with others every part is compiled on its own, which takes longer."""
 
 
 def entry(function: F) -> F:
@@ -57,13 +60,25 @@ def inlined(function: F) -> F:
     return _part(function, _nrt=False, forceinline=True)
 
 
-def inner_fast(function: F) -> F:
-    """As :func:`inner`, with sums that may be reordered; for finite numbers only."""
-    return _part(function, fastmath={"reassoc", "contract", "nsz", "nnan"})
+def called_fast(function: F) -> F:
+    """As :func:`called`, with sums that may be reordered; for finite numbers only."""
+    return _part(function, _nrt=False, fastmath={"reassoc", "contract", "nsz", "nnan"})
+
+
+def _release(text: str) -> tuple[int, int]:
+    """The first two numbers of a version.
+
+    >>> _release("0.68.1")
+    (0, 68)
+    """
+    first, second = text.split(".")[:2]
+    return int(first), int(second)
 
 
 def _part(function: F, **options: object) -> F:
-    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PartCompiler}
+    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    if OLDEST <= _release(numba_version) <= NEWEST:
+        options["pipeline_class"] = _PartCompiler
     return cast(F, njit(error_model="numpy", **options)(function))
 
 

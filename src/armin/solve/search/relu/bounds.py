@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import inner, inner_fast
+from armin.solve.search.compiled import called, called_fast
 from armin.solve.search.relu.data import (
     BEST,
     FREE,
@@ -25,10 +25,12 @@ from armin.solve.search.relu.data import (
     Ints,
     Moves,
     Node,
+    Own,
     Space,
 )
 
 __all__ = [
+    "add_own",
     "bound_cost",
     "bound_largest",
     "bound_sum",
@@ -42,14 +44,17 @@ __all__ = [
 INFINITE = 1e300
 
 
-@inner_fast
-def relax_one(crowd: Crowd, u: Floats, q: int, critical: int, slope: Floats, gaps: Floats, offset: Floats) -> None:
-    """For one hidden layer: s_n(u) <= offset[n] + slope @ u in the whole box, for every candidate n.
+@called_fast
+def relax_one(
+    crowd: Crowd, own: Own, u: Floats, q: int, critical: int, slope: Floats, gaps: Floats, offset: Floats
+) -> None:
+    """For one hidden layer: s_n(u) <= offset[n] + slope @ (u + own move of n) in the whole box, for every candidate n.
 
     The slopes are those of the critical candidate's chords; the offsets are exact for each candidate:
     the largest of relu(z) - s z (the least where the weight is negative) on its own interval [x, y]. That function is
     convex, so its largest value is at an end: max(relu(x) - s x, relu(y) - s y). Its least value is at 0, or at the end
     next to 0: max(0, (1 - s) x, -s y). As z = F_n + u, the part s F_n goes into the offset. Any slopes give a bound.
+    ``gaps`` say how much of the bound is lost per unit of the width of a neuron's interval.
     """
     base = crowd.base
     neurons, n_candidates = base.shape
@@ -57,7 +62,7 @@ def relax_one(crowd: Crowd, u: Floats, q: int, critical: int, slope: Floats, gap
         offset[n] = crowd.bias[q]
     for h in range(neurons):
         v, a, b = crowd.margin[q, h], u[0, h], u[1, h]
-        low, high = base[h, critical] + a, base[h, critical] + b
+        low, high = own.low[h, critical] + a, own.high[h, critical] + b
         gap = 0.0
         if low >= 0.0:
             s = 1.0
@@ -65,42 +70,58 @@ def relax_one(crowd: Crowd, u: Floats, q: int, critical: int, slope: Floats, gap
             s = 0.0
         elif v > 0.0:
             s = high / (high - low)
-            gap = -v * low * s
+            gap = -v * low * s / (high - low)
         else:
             s = 1.0 if high > -low else 0.0
-            gap = -v * min(high, -low)
+            gap = -v * min(high, -low) / (high - low)
         slope[h] = v * s
         gaps[h] = gap
         if v > 0.0:
             for n in range(n_candidates):
                 f = base[h, n]
-                x, y = f + a, f + b
+                x, y = own.low[h, n] + a, own.high[h, n] + b
                 p = (x if x > 0.0 else 0.0) - s * x
                 r = (y if y > 0.0 else 0.0) - s * y
                 offset[n] += v * ((p if p > r else r) + s * f)
         elif v < 0.0:
             for n in range(n_candidates):
                 f = base[h, n]
-                p = (1.0 - s) * (f + a)
-                r = -s * (f + b)
+                p = (1.0 - s) * (own.low[h, n] + a)
+                r = -s * (own.high[h, n] + b)
                 p = p if p > r else r
                 offset[n] += v * ((p if p > 0.0 else 0.0) + s * f)
 
 
-@inner
-def loosen_one(u: Floats, wide: Floats, gaps: Floats, loose: Floats) -> None:
+@called_fast
+def add_own(moves: Moves, own: Own, slope: Floats, offset: Floats, first: int, last: int, loose: Floats) -> None:
+    """Add to the offsets of some candidates the most that slope @ (own move) can be in the node.
+
+    The cost of such a feature counts elsewhere, so its best option is free here: that loosens the bound, too.
+    """
+    for o in range(own.feature.size):
+        d, k, loss = own.feature[o], 0.0, 0.0
+        for h in range(slope.size):
+            k += moves.row[d, h] * slope[h]
+        for n in range(first, last):
+            p, r = k * own.span[0, o, n], k * own.span[1, o, n]
+            offset[n] += p if p > r else r
+            loss += abs(r - p)
+        loose[d] += loss / (last - first)
+
+
+@called
+def loosen_one(wide: Floats, gaps: Floats, loose: Floats) -> None:
     """Add to ``loose`` how much of the gaps each feature answers for: its share of the width of each neuron's interval.
 
     Only the order of the search depends on it.
     """
     for h in range(gaps.size):
         if gaps[h] > 0.0:
-            share = gaps[h] / (u[1, h] - u[0, h])
             for d in range(loose.size):
-                loose[d] += share * wide[d, h]
+                loose[d] += gaps[h] * wide[d, h]
 
 
-@inner
+@called
 def quantile(values: Floats, weight: Floats, required: float, order: Ints) -> tuple[float, int]:
     """The largest value that candidates of the required weight reach, and one that has it.
 
@@ -137,7 +158,7 @@ def quantile(values: Floats, weight: Floats, required: float, order: Ints) -> tu
             first = k
 
 
-@inner_fast
+@called_fast
 def gains(moves: Moves, node: Node, slope: Floats, gain: Floats, best: Floats) -> None:
     """What each option adds under the slopes, and the best of each feature.
 
@@ -165,7 +186,7 @@ def gains(moves: Moves, node: Node, slope: Floats, gain: Floats, best: Floats) -
             best[d] = most
 
 
-@inner
+@called
 def sum_top(node: Node, value: Floats, left: int, chosen: Ints) -> tuple[float, int]:
     """The values of all that must change and the ``left`` largest positive ones of what may; those are ``chosen``."""
     total = 0.0
@@ -190,7 +211,7 @@ def sum_top(node: Node, value: Floats, left: int, chosen: Ints) -> tuple[float, 
     return total, size
 
 
-@inner_fast
+@called_fast
 def _psi(moves: Moves, node: Node, work: Space, left: int, theta: float) -> tuple[float, float]:
     """Psi(theta) = max of theta * gain - cost over the relaxed choices, and the gain where it is taken.
 
@@ -217,7 +238,7 @@ def _psi(moves: Moves, node: Node, work: Space, left: int, theta: float) -> tupl
     return total, got
 
 
-@inner
+@called
 def bound_sum(
     moves: Moves, node: Node, work: Space, left: int, need: float, stop: float, lines: int
 ) -> tuple[float, int]:
@@ -260,7 +281,7 @@ def bound_sum(
     return bound, step
 
 
-@inner
+@called
 def bound_largest(moves: Moves, node: Node, work: Space, left: int, need: float, floor: float, stop: float) -> float:
     """Least maximum of costs that can gain ``need``.
 
@@ -294,7 +315,7 @@ def bound_largest(moves: Moves, node: Node, work: Space, left: int, need: float,
     return below
 
 
-@inner
+@called
 def bound_cost(
     moves: Moves, node: Node, work: Space, left: int, need: float, floor: float, stop: float
 ) -> tuple[float, float, int]:

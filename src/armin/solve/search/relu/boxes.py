@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import inner, inner_fast
-from armin.solve.search.relu.data import FREE, HIGH, KEPT, LOW, MUST, STATE, Floats, Moves, Node
+from armin.solve.search.compiled import called, called_fast
+from armin.solve.search.relu.data import FREE, HIGH, KEPT, LOW, MUST, STATE, Crowd, Floats, Moves, Node, Own
 
-__all__ = ["box", "shrink"]
+__all__ = ["box", "place_own", "shrink", "widen"]
 
 
-@inner
+@called
 def shrink(moves: Moves, node: Node, cheapest: Floats, incumbent: float) -> tuple[float, int]:
     """Drop options that are too dear beside the others; the least cost (-1 if nothing remains) and the changes left.
 
@@ -52,7 +52,7 @@ def shrink(moves: Moves, node: Node, cheapest: Floats, incumbent: float) -> tupl
     return floor, left
 
 
-@inner_fast
+@called_fast
 def _ends(moves: Moves, d: int, low: int, high: int, least: Floats, most: Floats) -> None:
     """The least and the most that the options ``low .. high - 1`` of feature d add to each neuron."""
     if moves.line[d]:
@@ -72,7 +72,7 @@ def _ends(moves: Moves, d: int, low: int, high: int, least: Floats, most: Floats
             most[h] = p if p > most[h] else most[h]
 
 
-@inner_fast
+@called_fast
 def box(moves: Moves, node: Node, left: int, u: Floats, wide: Floats, top: Floats) -> None:
     """Bounds on u = sum of U_d[j_d]: all that must change, and the ``left`` largest of what may.
 
@@ -122,3 +122,58 @@ def box(moves: Moves, node: Node, left: int, u: Floats, wide: Floats, top: Float
             for h in range(neurons):
                 u[0, h] += top[0, i, h]
                 u[1, h] += top[1, i, h]
+
+
+@called_fast
+def place_own(moves: Moves, crowd: Crowd, own: Own, node: Node) -> None:
+    """Where the options of the node leave each candidate before all move by u: ``own.span``, ``low`` and ``high``.
+
+    Nothing else of a node depends on the candidate: a feature that moves each on its own adds nothing to u.
+    """
+    neurons, n_candidates = crowd.base.shape
+    if own.feature.size == 0:
+        return
+    for h in range(neurons):
+        for n in range(n_candidates):
+            own.low[h, n] = crowd.base[h, n]
+            own.high[h, n] = crowd.base[h, n]
+    for o in range(own.feature.size):
+        d = own.feature[o]
+        least, most = own.span[0, o], own.span[1, o]
+        if node[STATE, d] == KEPT:
+            for n in range(n_candidates):
+                least[n] = 0.0
+                most[n] = 0.0
+            continue
+        at = own.start[o] - moves.start[d]
+        first, last = at + node[LOW, d], at + node[HIGH, d] - 1
+        for n in range(n_candidates):
+            least[n] = own.move[first, n]
+            most[n] = own.move[last, n]
+        if node[STATE, d] == FREE:
+            for n in range(n_candidates):
+                least[n] = least[n] if least[n] < 0.0 else 0.0
+                most[n] = most[n] if most[n] > 0.0 else 0.0
+        for h in range(neurons):
+            r = moves.row[d, h]
+            if r > 0.0:
+                for n in range(n_candidates):
+                    own.low[h, n] += r * least[n]
+                    own.high[h, n] += r * most[n]
+            elif r < 0.0:
+                for n in range(n_candidates):
+                    own.low[h, n] += r * most[n]
+                    own.high[h, n] += r * least[n]
+
+
+@called
+def widen(moves: Moves, own: Own, first: int, last: int, apart: Floats, wide: Floats) -> None:
+    """How far the node's options move some candidates apart, feature by feature, and each of their neurons."""
+    for o in range(own.feature.size):
+        d = own.feature[o]
+        most = 0.0
+        for n in range(first, last):
+            most = max(most, own.span[1, o, n] - own.span[0, o, n])
+        apart[d] = most
+        for h in range(wide.shape[1]):
+            wide[d, h] = abs(moves.row[d, h]) * most

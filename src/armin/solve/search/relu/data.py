@@ -18,6 +18,7 @@ __all__ = [
     "Moves",
     "Names",
     "Net",
+    "Own",
     "Pool",
     "Space",
     "larger_pool",
@@ -90,14 +91,31 @@ class Deep(NamedTuple):
     bias: Floats  # (L - 1, X)
     group: Ints  # (G + 1,) first candidate of each group; those after the last group get no bound of their own
     first: Floats  # (2, G, H) least and most of the first layer in a group
-    centre: Floats  # (H,) base[:, n] = centre + spread.T @ place[n]
+    centre: Floats  # (H,) base[:, n] = centre + spread.T @ spot[:, n]
     spread: Floats  # (E, H)
+    spot: Floats  # (E, N) the place of each candidate
     place: Floats  # (2, G, E) least and most place in a group
     z: Floats  # (5, L, X) interval (2), slope and shift of the upper line, slope of the lower line
     back: Floats  # (2, X)
     gap: Floats  # (L, X)
     span: Floats  # (L, X, D) how much a feature moves a neuron
     layer: Floats  # (2, X, BLOCK)
+
+
+class Own(NamedTuple):
+    """O features that move each candidate on its own, by so much along ``row``: "to at least 40" says little to 39.
+
+    Their options rise: no candidate moves less by a later one. So the ends of a range bound all of it.
+    """
+
+    feature: Ints  # (O,) which features
+    start: Ints  # (O,) place in `move` of the feature's first option
+    move: Floats  # (., N) how far an option moves each candidate
+    axis: Ints  # (O,) the entry of a place (Deep.spot) that the feature moves; -1 if places are first layers
+    span: Floats  # (2, O, N) least and most move in the node at hand
+    apart: Floats  # (D,) how much further a feature moves the candidates at hand by its last option than by its first
+    low: Floats  # (H, N) least first layer in the node at hand but for u; the base where there is no such feature
+    high: Floats  # (H, N) and the most
 
 
 class Names(NamedTuple):
@@ -172,11 +190,11 @@ class Leaf(NamedTuple):
 
 
 class Net(NamedTuple):
-    """All that a search reads."""
+    """All that a search reads, but for further layers: what has none must not wait until code for them is compiled."""
 
     moves: Moves
     crowd: Crowd
-    deep: Deep
+    own: Own
     words: Names
 
 
@@ -231,10 +249,10 @@ def new_work(tables: Net) -> Space:
     )
 
 
-def new_leaf(tables: Net) -> Leaf:
+def new_leaf(tables: Net, deep: Deep | None) -> Leaf:
     """Working space to list choices."""
     d, h, k = tables.moves.line.size, tables.crowd.base.shape[0], max(0, tables.moves.limit)
-    groups = max(1, tables.deep.group.size - 1)
+    groups = 1 if deep is None else deep.group.size - 1
     return Leaf(
         gain=np.zeros((groups, tables.moves.cost.size)),
         need=np.zeros(groups),

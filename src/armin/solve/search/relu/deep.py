@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from armin.solve.search.compiled import inner, inner_fast
+from armin.solve.search.compiled import called, called_fast
 from armin.solve.search.relu.bounds import sum_top
-from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Space
+from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Own, Space
 
-__all__ = ["bound_layers", "carry_back", "carry_forward", "loosen_deep"]
+__all__ = ["bound_layers", "carry_back", "carry_forward", "gather_own", "loosen_deep"]
 
 Z_LOW, Z_HIGH, UP_SLOPE, UP_SHIFT, DOWN_SLOPE = 0, 1, 2, 3, 4
 """Rows of ``Deep.z``."""
 
 
-@inner_fast
+@called_fast
 def carry_forward(deep: Deep, base: Floats, u: Floats, first: int, last: int) -> int:
     """The last hidden layer of the candidates ``first .. last - 1`` at u, in ``deep.layer[result]``."""
     layer = deep.layer
@@ -37,7 +37,7 @@ def carry_forward(deep: Deep, base: Floats, u: Floats, first: int, last: int) ->
     return now
 
 
-@inner
+@called
 def _set_lines(z: Floats, i: int, h: int) -> None:
     """relu(z) <= up_slope z + up_shift and relu(z) >= down_slope z on the interval of neuron h in layer i."""
     low, high = z[Z_LOW, i, h], z[Z_HIGH, i, h]
@@ -47,7 +47,7 @@ def _set_lines(z: Floats, i: int, h: int) -> None:
     z[DOWN_SLOPE, i, h] = 1.0 if high > -low else 0.0
 
 
-@inner_fast
+@called_fast
 def carry_back(deep: Deep, top: int, slope: Floats, record: bool) -> float:
     """Turn a bound back[0] @ relu(z) on layer ``top`` into one that is linear in the first layer.
 
@@ -85,8 +85,10 @@ def carry_back(deep: Deep, top: int, slope: Floats, record: bool) -> float:
     return shift
 
 
-@inner_fast
-def _highest(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g: int, span: Floats) -> float:
+@called_fast
+def _highest(
+    moves: Moves, deep: Deep, apart: Floats, work: Space, node: Node, left: int, g: int, span: Floats
+) -> float:
     """The most that slope @ z can be in the first layer for the candidates of group g.
 
     z = centre + spread.T @ place_n + u: the first part is fixed, the second largest at an end of each place's interval
@@ -111,6 +113,7 @@ def _highest(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g: in
                 k += slope[h] * moves.row[d, h]
             p, r = k * moves.delta[node[LOW, d]], k * moves.delta[node[HIGH, d] - 1]
             least, most = min(p, r), max(p, r)
+            span[d] = abs(k) * apart[d]
         else:
             least, most = 1e300, -1e300
             for j in range(node[LOW, d], node[HIGH, d]):
@@ -119,13 +122,36 @@ def _highest(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g: in
                     k += slope[h] * moves.move[j, h]
                 least, most = min(least, k), max(most, k)
         best[d] = most
-        span[d] = max(most, 0.0) - min(least, 0.0) if node[STATE, d] == FREE else most - least
+        span[d] += max(most, 0.0) - min(least, 0.0) if node[STATE, d] == FREE else most - least
     most, _ = sum_top(node, best, left, work.chosen)
     return total + most
 
 
-@inner_fast
-def bound_layers(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g: int) -> None:
+@called_fast
+def gather_own(deep: Deep, own: Own, g: int) -> None:
+    """Least and most first layer and place of group g, where candidates move on their own."""
+    if own.feature.size == 0:
+        return
+    start, end = deep.group[g], deep.group[g + 1]
+    for h in range(own.low.shape[0]):
+        least, most = own.low[h, start], own.high[h, start]
+        for n in range(start + 1, end):
+            least, most = min(least, own.low[h, n]), max(most, own.high[h, n])
+        deep.first[0, g, h], deep.first[1, g, h] = least, most
+        if own.axis[0] < 0:
+            deep.place[0, g, h], deep.place[1, g, h] = least, most
+    for o in range(own.feature.size):
+        e = own.axis[o]
+        if e >= 0:
+            least, most = deep.spot[e, start] + own.span[0, o, start], deep.spot[e, start] + own.span[1, o, start]
+            for n in range(start + 1, end):
+                least = min(least, deep.spot[e, n] + own.span[0, o, n])
+                most = max(most, deep.spot[e, n] + own.span[1, o, n])
+            deep.place[0, g, e], deep.place[1, g, e] = least, most
+
+
+@called_fast
+def bound_layers(moves: Moves, deep: Deep, own: Own, work: Space, node: Node, left: int, g: int) -> None:
     """Intervals and lines of every hidden neuron for the candidates of group g.
 
     Layer by layer: the first from the box; the others from the intervals below (interval arithmetic), and where that
@@ -151,7 +177,7 @@ def bound_layers(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g
                     for h in range(deep.width[i - 1]):
                         deep.back[0, h] = sign * deep.weight[i - 1, k, h]
                     x = sign * bias + carry_back(deep, i - 1, work.slope, False)
-                    x += _highest(moves, deep, work, node, left, g, deep.span[i, k])
+                    x += _highest(moves, deep, own.apart, work, node, left, g, deep.span[i, k])
                     if sign > 0.0:
                         most = min(most, x)
                     else:
@@ -160,7 +186,7 @@ def bound_layers(moves: Moves, deep: Deep, work: Space, node: Node, left: int, g
             _set_lines(z, i, k)
 
 
-@inner
+@called
 def loosen_deep(deep: Deep, wide: Floats, loose: Floats) -> None:
     """Add to ``loose`` how much of the recorded gaps each feature answers for."""
     for i in range(deep.width.size):

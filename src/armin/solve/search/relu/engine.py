@@ -18,6 +18,7 @@ from armin.solve.search.relu.data import (
     PLACES,
     STAMP,
     VISITED,
+    Deep,
     Leaf,
     Net,
     Pool,
@@ -54,6 +55,7 @@ class _Open:
     """A case under search."""
 
     tables: Net
+    deep: Deep | None
     work: Space
     leaf: Leaf
     pool: Pool
@@ -123,7 +125,7 @@ class ReluEngine:
             if self._advance(task, goal) != DONE:
                 heappush(queue, (max(bound, task.bound()), i, task))
             yield
-            if isinstance(goal, Cheapest) and self.nodes > SOON * _share(task.tables) and not self.dived:
+            if isinstance(goal, Cheapest) and self.nodes > SOON * _share(task.tables, task.deep) and not self.dived:
                 yield from self._dive(goal)
                 if last is not None:
                     return
@@ -142,8 +144,8 @@ class ReluEngine:
         bans = self.bans if self.bans is not None else goal.bans()
         if task.version != self.version:
             self._refresh(task, stairs)
-        before = int(task.pool.tally[VISITED])
-        code, found = run(task.tables, stairs, bans, task.work, task.leaf, task.pool, _share(task.tables), self.few)
+        before, share = int(task.pool.tally[VISITED]), _share(task.tables, task.deep)
+        code, found = run(task.tables, task.deep, stairs, bans, task.work, task.leaf, task.pool, share, self.few)
         self.nodes += int(task.pool.tally[VISITED]) - before
         if code == BETTER_FOUND:
             self.take(goal, task.leaf, found)
@@ -188,21 +190,21 @@ class ReluEngine:
 
 
 def _opened(plan: Plan, case: Case, limit: int, required: float) -> _Open:
-    tables = tables_of(plan, case, limit, required)
+    tables, deep = tables_of(plan, case, limit, required)
     pool = new_pool(tables.words.slot.size, 256)
     pool.node[0], pool.critical[0] = first_node(plan, case, tables, required)
     pool.bound[0] = case.floor
     # the free place at the end of the list is place 0
     pool.tally[OPEN], pool.tally[PLACES], pool.tally[STAMP] = 1, 255, 1
-    return _Open(tables, new_work(tables), new_leaf(tables), pool)
+    return _Open(tables, deep, new_work(tables), new_leaf(tables, deep), pool)
 
 
-def _share(tables: Net) -> int:
+def _share(tables: Net, deep: Deep | None) -> int:
     """How many nodes take some hundredths of a second."""
     h, n = tables.crowd.base.shape
     work = h * (20 * n + 40 * tables.words.slot.size)
-    if tables.deep.width.size > 1:
-        work += 10 * (tables.deep.group.size - 1) * int(tables.deep.weight.size) * h
+    if deep is not None:
+        work += 10 * (deep.group.size - 1) * int(deep.weight.size) * h
     return int(max(16, 100_000_000 // max(1, work)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import inner, inner_fast
+from armin.solve.search.compiled import called, called_fast
 from armin.solve.search.goals import Bans, Stairs
 from armin.solve.search.relu.data import (
     BLOCK,
@@ -31,41 +31,45 @@ from armin.solve.search.words import Bits, add_bit, price_of
 __all__ = ["list_choices", "mark_changed", "number_of_choices", "step_above"]
 
 
-@inner_fast
-def _score(crowd: Crowd, deep: Deep, q: int, u: Floats, first: int, last: int, now: int, score: Floats) -> None:
+@called_fast
+def _score(
+    crowd: Crowd, deep: Deep | None, base: Floats, q: int, u: Floats, first: int, last: int, now: int, score: Floats
+) -> None:
     """Margin q of the candidates ``first .. last - 1`` at u."""
     count = last - first
     for n in range(count):
         score[n] = crowd.bias[q]
     for h in range(crowd.margin.shape[1]):
         v = crowd.margin[q, h]
-        if deep.width.size > 1:
+        if deep is not None:
             for n in range(count):
                 score[n] += v * deep.layer[now, h, n]
         else:
             a = u[h]
             for n in range(count):
-                x = crowd.base[h, first + n] + a
+                x = base[h, first + n] + a
                 score[n] += v * (x if x > 0.0 else 0.0)
 
 
-@inner
-def _accepted(crowd: Crowd, deep: Deep, u: Floats, required: float, score: Floats, alive: Ints) -> float:
-    """The weight accepted at u, within the tolerance; -1 if less than ``required``."""
+@called
+def _accepted(
+    crowd: Crowd, deep: Deep | None, base: Floats, u: Floats, required: float, score: Floats, alive: Ints
+) -> float:
+    """The weight accepted at base + u, within the tolerance; -1 if less than ``required``."""
     n_candidates, n_margins = crowd.weight.size, crowd.bias.size
     spare, lost, now = crowd.total - required, 0.0, 0
     for first in range(0, n_candidates, BLOCK):
         last = min(n_candidates, first + BLOCK)
         count = last - first
-        if deep.width.size > 1:
-            now = carry_forward(deep, crowd.base, u, first, last)
+        if deep is not None:
+            now = carry_forward(deep, base, u, first, last)
         for n in range(count):
             alive[n] = 0
         for q in range(n_margins):
             if q == 0 or crowd.way[q] != crowd.way[q - 1]:
                 for n in range(count):
                     alive[n] |= 2  # may be accepted this way
-            _score(crowd, deep, q, u, first, last, now, score)
+            _score(crowd, deep, base, q, u, first, last, now, score)
             for n in range(count):
                 if score[n] < -crowd.tolerance:
                     alive[n] &= 1
@@ -80,7 +84,7 @@ def _accepted(crowd: Crowd, deep: Deep, u: Floats, required: float, score: Float
     return crowd.total - lost
 
 
-@inner
+@called
 def mark_changed(choice: Ints, changed: Bits) -> None:
     """The set of features in which ``choice`` is not "keep", as bits."""
     for w in range(changed.size):
@@ -90,7 +94,7 @@ def mark_changed(choice: Ints, changed: Bits) -> None:
             add_bit(changed, d)
 
 
-@inner
+@called
 def _allowed(words: Names, choice: Ints) -> bool:
     """Whether no rule and no list forbids ``choice``."""
     for i in range(words.rule.shape[0]):
@@ -108,9 +112,10 @@ def _allowed(words: Names, choice: Ints) -> bool:
     return True
 
 
-@inner
+@called
 def _test(
     tables: Net,
+    deep: Deep | None,
     stairs: Stairs,
     bans: Bans,
     leaf: Leaf,
@@ -125,7 +130,7 @@ def _test(
     It joins them, in the place of one that it beats. With groups, sum_i gain_g[j_i] < need_g says that no candidate of
     group g is accepted, before any score is computed.
     """
-    crowd, deep, words = tables.crowd, tables.deep, tables.words
+    crowd, words = tables.crowd, tables.words
     choice = leaf.choice[0]
     for d in range(choice.size):
         choice[d] = words.fixed[d]
@@ -135,7 +140,7 @@ def _test(
         mark_changed(choice, leaf.changed)
         if cost >= price_of(bans, leaf.changed, True):
             return -1.0, n_found
-    if n_groups > 1:
+    if deep is not None:
         lost = 0.0
         for g in range(n_groups):
             gain = 0.0
@@ -146,7 +151,7 @@ def _test(
                     lost += crowd.weight[n]
         if lost > crowd.total - required:
             return -1.0, n_found
-    weight = _accepted(crowd, deep, leaf.u[depth], required, leaf.score, leaf.alive)
+    weight = _accepted(crowd, deep, tables.own.low, leaf.u[depth], required, leaf.score, leaf.alive)
     if weight < 0.0:
         return -1.0, n_found
     weight = min(weight, stairs.top[-1])
@@ -164,7 +169,7 @@ def _test(
     return weight, max(n_found, place + 1)
 
 
-@inner
+@called
 def step_above(cost: Floats, x: float, first: int, last: int) -> int:
     """The first step in ``first .. last`` that costs more than x; ``last + 1`` if none."""
     while first <= last:
@@ -176,7 +181,7 @@ def step_above(cost: Floats, x: float, first: int, last: int) -> int:
     return first
 
 
-@inner
+@called
 def number_of_choices(node: Node, left: int, sums: Floats) -> float:
     """How many choices a node holds.
 
@@ -200,7 +205,7 @@ def number_of_choices(node: Node, left: int, sums: Floats) -> float:
     return product * total
 
 
-@inner
+@called
 def _arrange(moves: Moves, leaf: Leaf, node: Node, left: int) -> tuple[int, int, float]:
     """Put what must change first, and note what the later features can still gain and must still cost."""
     sequence, best, more_gain, more_cost = leaf.sequence, leaf.ahead[0], leaf.ahead[1], leaf.ahead[2]
@@ -230,11 +235,21 @@ def _arrange(moves: Moves, leaf: Leaf, node: Node, left: int) -> tuple[int, int,
     return n_must, size, free_gain
 
 
-@inner
+@called
 def list_choices(
-    tables: Net, stairs: Stairs, bans: Bans, work: Space, leaf: Leaf, node: Node, aim: Aim, n_groups: int
+    tables: Net,
+    deep: Deep | None,
+    stairs: Stairs,
+    bans: Bans,
+    work: Space,
+    leaf: Leaf,
+    node: Node,
+    aim: Aim,
+    n_groups: int,
 ) -> tuple[int, int]:
     """List the choices of a node that are better at one of the steps ``first .. last``, and cost less than ``cap``.
+
+    All features that move candidates on their own are decided, so that ``own.low`` is where the others start from.
 
     They go to ``leaf.choice[1:]``; returns their number, and how many were scored. Options are taken level by level,
     what must change first. With one group, a partial choice is left where what it gained and the most that can follow
@@ -288,7 +303,9 @@ def list_choices(
             i = step_above(stairs.cost, cost, first, last)
             if i <= last and cost < cap and (n_groups != 1 or gain >= work.step[i]):
                 scored += 1
-                weight, n_found = _test(tables, stairs, bans, leaf, done, cost, stairs.require[i], n_groups, n_found)
+                weight, n_found = _test(
+                    tables, deep, stairs, bans, leaf, done, cost, stairs.require[i], n_groups, n_found
+                )
                 if weight >= 0.0:
                     if weight >= stairs.top[last]:
                         cap = cost

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import entry, inner
+from armin.solve.search.compiled import called, entry_bare
 from armin.solve.search.goals import Bans, Stairs
-from armin.solve.search.relu.boxes import box, shrink
+from armin.solve.search.relu.boxes import box, place_own, shrink
 from armin.solve.search.relu.data import (
     CHEAPEST,
     FREE,
@@ -21,10 +21,12 @@ from armin.solve.search.relu.data import (
     STATE,
     VISITED,
     Aim,
+    Deep,
     Leaf,
     Names,
     Net,
     Node,
+    Own,
     Pool,
     Space,
 )
@@ -41,7 +43,7 @@ DONE, PAUSED, BETTER_FOUND, FULL = 0, 1, 2, 3
 GO_ON, SKIP = 4, 5
 
 
-@inner
+@called
 def _price(words: Names, bans: Bans, leaf: Leaf, node: Node) -> float:
     """What a node must cost less than because of the features that it changes."""
     if bans.price.size == 0:
@@ -56,7 +58,7 @@ def _price(words: Names, bans: Bans, leaf: Leaf, node: Node) -> float:
     return price_of(bans, leaf.changed, settled)
 
 
-@inner
+@called
 def _start(
     tables: Net, stairs: Stairs, bans: Bans, work: Space, leaf: Leaf, pool: Pool, end: int
 ) -> tuple[int, int, Aim]:
@@ -87,36 +89,55 @@ def _start(
     if floor < 0.0 or first > last or least >= cap:
         release(pool, place)
         return SKIP, 0, nothing
+    place_own(moves, tables.crowd, tables.own, node)
     box(moves, node, left, work.box, work.wide, work.top)
     for d in range(node.shape[1]):
         work.feature[LOOSE, d] = 0.0
     return GO_ON, place, Aim(left, floor, first, last, cap)
 
 
-@inner
-def _widest(node: Node, work: Space) -> int:
-    """The feature that loosens the relaxation most, of those that can be split."""
+@called
+def _open(node: Node, d: int) -> bool:
+    """Whether more than one option of a feature is left."""
+    return bool(node[STATE, d] == FREE or (node[STATE, d] == MUST and node[HIGH, d] - node[LOW, d] > 1))
+
+
+@called
+def _widest(node: Node, own: Own, work: Space, few: bool) -> int:
+    """The feature that loosens the relaxation most, of those that can be split; -1 if the node can be listed.
+
+    Where there are few choices, only what moves candidates on their own has to be split.
+    """
     pick, most = -1, 0.0
-    for d in range(node.shape[1]):
-        wide = node[STATE, d] == MUST and node[HIGH, d] - node[LOW, d] > 1
-        if (wide or node[STATE, d] == FREE) and (pick < 0 or work.feature[LOOSE, d] > most):
+    for i in range(own.feature.size if few else node.shape[1]):
+        d = own.feature[i] if few else i
+        if _open(node, d) and (pick < 0 or work.feature[LOOSE, d] > most):
             pick, most = d, work.feature[LOOSE, d]
     return pick
 
 
-@entry
+@entry_bare
 def run(
-    tables: Net, stairs: Stairs, bans: Bans, work: Space, leaf: Leaf, pool: Pool, share: int, few: float
+    tables: Net,
+    deep: Deep | None,
+    stairs: Stairs,
+    bans: Bans,
+    work: Space,
+    leaf: Leaf,
+    pool: Pool,
+    share: int,
+    few: float,
 ) -> tuple[int, int]:
     """Search for choices that improve a step of the stairs, lowest bound first.
 
     Nodes with at most ``few`` choices are listed. Returns why it ended, and the number of choices in ``leaf``.
     """
     end = pool.tally[VISITED] + pool.tally[SCORED] // 16 + share
-    one = tables.deep.width.size == 1
-    n_groups = 0
-    if tables.crowd.bias.size == 1:
-        n_groups = 1 if one else tables.deep.group.size - 1
+    n_groups = 1
+    if deep is not None:
+        n_groups = deep.group.size - 1
+    if tables.crowd.bias.size > 1:
+        n_groups = 0
     while True:
         code, place, aim = _start(tables, stairs, bans, work, leaf, pool, end)
         if code == SKIP:
@@ -124,20 +145,20 @@ def run(
         if code != GO_ON:
             return code, 0
         node, critical = pool.node[place], 0
-        if one:
+        if deep is None:
             first, last, bound, critical = bound_one(tables, stairs, work, leaf, node, pool.critical[place], aim)
         else:
-            first, last, bound = bound_deep(tables, stairs, work, leaf, node, aim)
+            first, last, bound = bound_deep(tables, deep, stairs, work, leaf, node, aim)
         bound = max(bound, aim.floor, pool.bound[place])
         if first <= last and bound < aim.cap:
-            if number_of_choices(node, aim.left, leaf.sums) <= few:
+            pick = _widest(node, tables.own, work, number_of_choices(node, aim.left, leaf.sums) <= few)
+            if pick < 0:
                 rest = Aim(aim.left, aim.floor, first, last, aim.cap)
-                found, scored = list_choices(tables, stairs, bans, work, leaf, node, rest, n_groups)
+                found, scored = list_choices(tables, deep, stairs, bans, work, leaf, node, rest, n_groups)
                 pool.tally[SCORED] += scored
                 if found > 0:
                     push(pool, place)
                     return BETTER_FOUND, found
             else:
-                pick = _widest(node, work)
                 split(pool, place, pick, tables.moves.middle[pick], bound, critical, stairs.top[last])
         release(pool, place)

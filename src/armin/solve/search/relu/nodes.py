@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import inner
+from armin.solve.search.compiled import called
 from armin.solve.search.goals import Stairs
 from armin.solve.search.relu.bounds import (
+    add_own,
     bound_cost,
     bound_largest,
     bound_sum,
@@ -16,8 +17,9 @@ from armin.solve.search.relu.bounds import (
     relax_one,
     sum_top,
 )
-from armin.solve.search.relu.data import BEST, LOOSE, Aim, Crowd, Floats, Leaf, Moves, Net, Node, Space
-from armin.solve.search.relu.deep import bound_layers, carry_back, loosen_deep
+from armin.solve.search.relu.boxes import widen
+from armin.solve.search.relu.data import BEST, LOOSE, Aim, Crowd, Deep, Floats, Leaf, Moves, Net, Node, Space
+from armin.solve.search.relu.deep import bound_layers, carry_back, gather_own, loosen_deep
 
 __all__ = ["bound_deep", "bound_one"]
 
@@ -25,7 +27,7 @@ TRIES = 4
 """Steps at either end that get a bound of their own."""
 
 
-@inner
+@called
 def _keep_gains(work: Space, leaf: Leaf, g: int, need: float) -> None:
     """Keep the gains of all options under group g's slopes, and its need, for the listing of choices."""
     leaf.need[g] = need
@@ -36,7 +38,7 @@ def _keep_gains(work: Space, leaf: Leaf, g: int, need: float) -> None:
             leaf.ahead[0, d] = work.feature[BEST, d]
 
 
-@inner
+@called
 def _each(
     moves: Moves, crowd: Crowd, work: Space, node: Node, left: int, floor: float, stop: float, first: int, last: int
 ) -> float:
@@ -61,7 +63,7 @@ def _each(
     return need
 
 
-@inner
+@called
 def _close_way(crowd: Crowd, each: Floats, q: int, first: int, last: int) -> None:
     """After the last margin of a way: the cheapest way counts."""
     if q + 1 == crowd.bias.size or crowd.way[q + 1] != crowd.way[q]:
@@ -69,7 +71,7 @@ def _close_way(crowd: Crowd, each: Floats, q: int, first: int, last: int) -> Non
             each[0, n] = max(each[0, n], -each[1, n])
 
 
-@inner
+@called
 def _open_way(crowd: Crowd, each: Floats, q: int, first: int, last: int, floor: float) -> None:
     """Before the first margin of a way: it costs at least the floor."""
     if q == 0 or crowd.way[q] != crowd.way[q - 1]:
@@ -77,7 +79,7 @@ def _open_way(crowd: Crowd, each: Floats, q: int, first: int, last: int, floor: 
             each[1, n] = floor
 
 
-@inner
+@called
 def _rank(values: Floats, weight: Floats, stairs: Stairs, work: Space, first: int, last: int) -> None:
     """For each step: the largest value that candidates of the weight it requires reach, and one that has it."""
     order, size = work.order, work.order.size
@@ -98,7 +100,7 @@ def _rank(values: Floats, weight: Floats, stairs: Stairs, work: Space, first: in
         work.step[step], work.who[step] = values[order[i]], order[i]
 
 
-@inner
+@called
 def _by_lines(moves: Moves, work: Space, lines: int, need: float) -> float:
     """The cost bound for a need that the lines drawn so far give."""
     most = -np.inf
@@ -107,7 +109,7 @@ def _by_lines(moves: Moves, work: Space, lines: int, need: float) -> float:
     return moves.paid + most
 
 
-@inner
+@called
 def _steps_one(
     moves: Moves, stairs: Stairs, work: Space, node: Node, left: int, floor: float, first: int, last: int
 ) -> tuple[int, int, float]:
@@ -143,7 +145,7 @@ def _steps_one(
     return first, last, bound
 
 
-@inner
+@called
 def _steps_each(crowd: Crowd, stairs: Stairs, work: Space, first: int, last: int, cap: float) -> tuple[int, int, float]:
     """As :func:`_steps_one`, given what the acceptance of each candidate costs at least."""
     if first == last:
@@ -157,7 +159,7 @@ def _steps_each(crowd: Crowd, stairs: Stairs, work: Space, first: int, last: int
     return first, last, -work.step[min(first, last)] if first <= last else np.inf
 
 
-@inner
+@called
 def bound_one(
     tables: Net, stairs: Stairs, work: Space, leaf: Leaf, node: Node, critical: int, aim: Aim
 ) -> tuple[int, int, float, int]:
@@ -168,16 +170,18 @@ def bound_one(
     reach). With several margins each candidate gets a cost of its own: the largest over the margins of a way, the least
     over the ways; those of weight k that are cheapest bound the step.
     """
-    moves, crowd = tables.moves, tables.crowd
+    moves, crowd, own, loose = tables.moves, tables.crowd, tables.own, work.feature[LOOSE]
     left, floor, first, last, cap = aim.left, aim.floor, aim.first, aim.last, aim.cap
     n_candidates = crowd.weight.size
     for n in range(n_candidates):
         work.each[0, n] = -np.inf
+    widen(moves, own, critical, critical + 1, own.apart, work.wide)
     for q in range(crowd.bias.size):
-        relax_one(crowd, work.box, q, critical, work.slope, work.gap, work.offset)
+        relax_one(crowd, own, work.box, q, critical, work.slope, work.gap, work.offset)
+        add_own(moves, own, work.slope, work.offset, 0, n_candidates, loose)
         if crowd.bias.size == 1:
             break
-        loosen_one(work.box, work.wide, work.gap, work.feature[LOOSE])
+        loosen_one(work.wide, work.gap, loose)
         _open_way(crowd, work.each, q, 0, n_candidates, floor)
         _each(moves, crowd, work, node, left, floor, cap, 0, n_candidates)
         _close_way(crowd, work.each, q, 0, n_candidates)
@@ -199,25 +203,29 @@ def bound_one(
     if first > last:
         return first, last, np.inf, 0
     _keep_gains(work, leaf, 0, work.step[first])
-    loosen_one(work.box, work.wide, work.gap, work.feature[LOOSE])
+    loosen_one(work.wide, work.gap, loose)
     return first, last, bound, work.who[first]
 
 
-@inner
-def bound_deep(tables: Net, stairs: Stairs, work: Space, leaf: Leaf, node: Node, aim: Aim) -> tuple[int, int, float]:
+@called
+def bound_deep(
+    tables: Net, deep: Deep, stairs: Stairs, work: Space, leaf: Leaf, node: Node, aim: Aim
+) -> tuple[int, int, float]:
     """Several hidden layers, group by group of candidates: first and last step, and the bound.
 
     As :func:`bound_one` with several margins, but each group has slopes of its own. Candidates after the last group get
     no bound (their cost is the floor); once the groups that cost too much outweigh what may be lost, the node is.
     """
-    moves, crowd, deep = tables.moves, tables.crowd, tables.deep
+    moves, crowd, own, loose = tables.moves, tables.crowd, tables.own, work.feature[LOOSE]
     left, floor, first_step, last_step, cap = aim.left, aim.floor, aim.first, aim.last, aim.cap
     lost = 0.0
     for n in range(crowd.weight.size):
         work.each[0, n] = -np.inf if n < deep.group[-1] else -floor
     for g in range(deep.group.size - 1):
         first, last = deep.group[g], deep.group[g + 1]
-        bound_layers(moves, deep, work, node, left, g)
+        gather_own(deep, own, g)
+        widen(moves, own, first, last, own.apart, work.wide)
+        bound_layers(moves, deep, own, work, node, left, g)
         for q in range(crowd.bias.size):
             for h in range(deep.width[-1]):
                 deep.back[0, h] = crowd.margin[q, h]
@@ -227,12 +235,13 @@ def bound_deep(tables: Net, stairs: Stairs, work: Space, leaf: Leaf, node: Node,
                 for h in range(work.slope.size):
                     x += work.slope[h] * crowd.base[h, n]
                 work.offset[n] = x
+            add_own(moves, own, work.slope, work.offset, first, last, loose)
             _open_way(crowd, work.each, q, first, last, floor)
             need = _each(moves, crowd, work, node, left, floor, cap, first, last)
             if q == 0:
                 _keep_gains(work, leaf, g, need)
             if work.each[1, first] < cap:
-                loosen_deep(deep, work.wide, work.feature[LOOSE])
+                loosen_deep(deep, work.wide, loose)
             _close_way(crowd, work.each, q, first, last)
         for n in range(first, last):
             if -work.each[0, n] >= cap:

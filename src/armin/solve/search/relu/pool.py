@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from armin.solve.search.compiled import inner
+from armin.solve.search.compiled import called
 from armin.solve.search.relu.data import FREE, HIGH, KEPT, LOW, MUST, NEWEST, OPEN, PLACES, STAMP, STATE, Pool
 
 __all__ = ["pop", "push", "release", "split"]
 
 
-@inner
+@called
 def _before(pool: Pool, a: int, b: int) -> bool:
     """Whether node a comes before b: the lower bound; among equals, and where memory is short, the newer one."""
     if pool.tally[NEWEST] == 0 and pool.bound[a] != pool.bound[b]:
@@ -16,7 +16,7 @@ def _before(pool: Pool, a: int, b: int) -> bool:
     return bool(pool.stamp[a] > pool.stamp[b])
 
 
-@inner
+@called
 def push(pool: Pool, place: int) -> None:
     """Put a node into the heap."""
     heap, i = pool.heap, pool.tally[OPEN]
@@ -29,7 +29,7 @@ def push(pool: Pool, place: int) -> None:
     heap[i] = place
 
 
-@inner
+@called
 def pop(pool: Pool) -> int:
     """Take the first node out of the heap."""
     heap = pool.heap
@@ -49,14 +49,14 @@ def pop(pool: Pool) -> int:
     return int(top)
 
 
-@inner
+@called
 def release(pool: Pool, place: int) -> None:
     """Give a place back."""
     pool.free[pool.tally[PLACES]] = place
     pool.tally[PLACES] += 1
 
 
-@inner
+@called
 def split(pool: Pool, place: int, d: int, middle: int, bound: float, critical: int, weight: float) -> None:
     """Branch on feature d: keep it, move it down, move it up; or halve its range.
 

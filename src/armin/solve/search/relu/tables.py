@@ -12,7 +12,6 @@ from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import ReluNetwork
 from armin.problem import Choice, Options, Problem
 from armin.solve.search.relu.data import (
-    BLOCK,
     FREE,
     HIGH,
     KEPT,
@@ -26,50 +25,14 @@ from armin.solve.search.relu.data import (
     Names,
     Net,
     Node,
+    Own,
 )
-from armin.solve.search.ways import rows_of
+from armin.solve.search.relu.network import Network, groups_of, layers_of, network_of, places_of, tolerance_of
 
 __all__ = ["Case", "Plan", "cases_of", "choices_table", "first_node", "plan_of", "tables_of"]
 
 SAME = 1e-12
 """Moves that differ by less than this share of the values' magnitude are the same: rounding of x + a - x."""
-
-SCORE_TOLERANCE = 4e-12
-"""Slack on a score, relative to the sum of the magnitudes that make it: far above rounding, and above ``SAME``."""
-
-LEAST_TOLERANCE = 1e-300
-"""Slack where scores are so small that a share of them is no number."""
-
-MOST_GROUPS = 8
-"""Groups of candidates that share one relaxation of a deep network."""
-
-CORE = 1.25
-"""The candidates that bounds of a deep network look at: the hardest, up to this multiple of what may be lost."""
-
-
-@dataclass(frozen=True, eq=False)
-class Network:
-    """Layers, with the decision folded into the last one: margins that must not be negative, in ways."""
-
-    weights: tuple[FloatArray, ...]
-    biases: tuple[FloatArray, ...]
-    margin: FloatArray
-    bias: FloatArray
-    way: IntArray
-    blur: float
-
-    def margins(self, first: FloatArray) -> FloatArray:
-        """Margins (n, Q) from the first layer before its ReLU (n, H)."""
-        hidden = np.maximum(first, 0.0)
-        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
-            hidden = np.maximum(hidden @ weight + bias, 0.0)
-        return np.asarray(hidden @ self.margin.T + self.bias)
-
-    def scores(self, first: FloatArray) -> FloatArray:
-        """The least margin of the best way (n,): not negative where a candidate is accepted."""
-        margins = self.margins(first)
-        ways = [margins[:, self.way == w].min(axis=1, initial=np.inf) for w in range(int(self.way.max(initial=0)) + 1)]
-        return np.asarray(np.max(ways, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +45,8 @@ class Plan:
     shared : tables without candidates
     columns : position in the tables of each searched feature of the problem
     jumps : features whose changed values are the same moves for all candidates, but not from where they are
-    odd : features whose moves differ between candidates
+    own : features that move each candidate on its own, along a line
+    odd : features whose moves differ between candidates in some other way
     """
 
     problem: Problem
@@ -90,6 +54,7 @@ class Plan:
     shared: Net
     columns: dict[int, int]
     jumps: tuple[int, ...]
+    own: tuple[int, ...]
     odd: tuple[int, ...]
 
 
@@ -109,69 +74,28 @@ class Case:
     floor: float
 
 
-def _network(model: ReluNetwork) -> Network:
-    weights, biases = list(model.weights), list(model.biases)
-    if len(weights) == 1:  # a linear model: z = relu(z) - relu(-z)
-        eye = np.eye(weights[0].shape[1])
-        weights = [np.hstack([weights[0], -weights[0]]), np.vstack([eye, -eye])]
-        biases = [np.concatenate([biases[0], -biases[0]]), np.zeros(eye.shape[0])]
-    coefficients, cut, way, blur = rows_of(model.decision)
-    return Network(
-        weights=tuple(np.ascontiguousarray(w, dtype=np.float64) for w in weights[:-1]),
-        biases=tuple(np.ascontiguousarray(b, dtype=np.float64) for b in biases[:-1]),
-        margin=coefficients @ np.asarray(weights[-1], dtype=np.float64).T,
-        bias=coefficients @ np.asarray(biases[-1], dtype=np.float64) - cut,
-        way=way,
-        blur=blur,
-    )
-
-
 def _kind(option: Options) -> str:
-    """Whether an option moves all candidates alike ("alike"), lands alike ("jump"), or neither ("odd")."""
+    """How a feature's options move candidates.
+
+    All alike ("alike"); to the same place ("jump"); each on its own along a line, and no candidate less by an option
+    that moves another one more ("own"); or in some other way ("odd").
+    """
     out = option.outcomes
     if out.shape[0] == 1:
         return "alike"
     near = SAME * np.abs(out).max(axis=(0, 1))  # of each column on its own: they may be of very different size
     steps = out[:, 1:] - out[:, 1:2]
     if np.any(np.abs(steps - steps[:1]).max(axis=(0, 1)) > near):
-        return "odd"
+        return "odd" if out.shape[2] > 1 or np.any(np.diff(_own_moves(option)[0], axis=0) < 0.0) else "own"
     start = out[:, 1] - out[:, 0]
     return "alike" if np.all(np.abs(start - start[:1]).max(axis=0) <= near) else "jump"
 
 
-def _tolerance(problem: Problem, network: Network) -> float:
-    size = np.abs(problem.candidates).max(axis=0)
-    for option in problem.options:
-        size[option.columns] = np.maximum(size[option.columns], np.abs(option.outcomes).max(axis=(0, 1)))
-    for weight, bias in zip(network.weights, network.biases, strict=True):
-        size = 2.0 * (size @ np.abs(weight) + np.abs(bias))
-    most = float((np.abs(network.margin) @ size + np.abs(network.bias)).max(initial=0.0))
-    return SCORE_TOLERANCE * most + LEAST_TOLERANCE + network.blur
-
-
-def _layers(network: Network, features: int) -> Deep:
-    """The hidden layers, without candidates."""
-    width = np.array([w.shape[1] for w in network.weights], dtype=np.int64)
-    layers, most, h = width.size, int(width.max()), int(width[0])
-    weight, bias = np.zeros((layers - 1, most, most)), np.zeros((layers - 1, most))
-    for i, (w, b) in enumerate(zip(network.weights[1:], network.biases[1:], strict=True)):
-        weight[i, : w.shape[1], : w.shape[0]] = w.T
-        bias[i, : b.size] = b
-    return Deep(
-        width=width,
-        weight=weight,
-        bias=bias,
-        group=np.zeros(1, np.int64),
-        first=np.zeros((2, 0, h)),
-        centre=np.zeros(h),
-        spread=np.zeros((0, h)),
-        place=np.zeros((2, 0, 0)),
-        z=np.zeros((5, layers, most)),
-        back=np.zeros((2, most)),
-        gap=np.zeros((layers, most)),
-        span=np.zeros((layers, most, features)),
-        layer=np.zeros((2, most, BLOCK)),
-    )
+def _own_moves(option: Options) -> tuple[FloatArray, IntArray]:
+    """How far each option but "keep" moves each candidate (options, N), the least move first; and their order."""
+    moves = (option.outcomes[:, 1:, 0] - option.outcomes[:, :1, 0]).T
+    order = np.argsort(moves.mean(axis=1), kind="stable")
+    return moves[order], order
 
 
 def choices_table(choices: Sequence[Choice], features: int) -> Ints:
@@ -190,12 +114,13 @@ def _rules(problem: Problem) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.b
 
 def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
     """Sort the features by how they move the candidates and tabulate the options."""
-    network = _network(model)
+    network = network_of(model)
     first = network.weights[0]
     start, slot, line, middle = [0], list[int](), list[bool](), list[int]()
     cost, delta, row, move = (list[FloatArray]() for _ in range(4))
     option = list[IntArray]()
-    jumps, odd, columns = [], [], {}
+    jumps, owned, odd, columns = [], [], [], {}
+    own = list[FloatArray]()
     for f, feature in enumerate(problem.options):
         kind = _kind(feature) if feature.size > 1 else "none"
         if kind in ("none", "odd"):
@@ -207,12 +132,17 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
         moves = feature.outcomes[0, 1:] - feature.outcomes[0, origin]
         single = feature.columns.size == 1
         order = np.argsort(moves[:, 0] if single else feature.costs[1:], kind="stable")
+        middle.append(start[-1] + int(np.count_nonzero(moves[:, 0] < 0.0)) if single else start[-1])
+        if kind == "own":  # nothing of it is the same for all candidates
+            owned.append(f)
+            moves, (each, order) = np.zeros_like(moves), _own_moves(feature)
+            middle[-1] = start[-1] + int(np.count_nonzero(each.mean(axis=1) < 0.0))
+            own.append(each)
         columns[f] = len(slot)
         slot.append(f)
         line.append(single)
         row.append(first[feature.columns[0]] if single else np.zeros(first.shape[1]))
         delta.append(moves[order, 0] if single else np.zeros(order.size))
-        middle.append(start[-1] + int(np.searchsorted(delta[-1], 0.0)) if single else start[-1])
         move.append(moves[order] @ first[feature.columns])
         cost.append(feature.costs[1:][order])
         option.append(order + 1)
@@ -239,9 +169,18 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
             bias=network.bias,
             way=network.way.astype(np.int64),
             total=total,
-            tolerance=_tolerance(problem, network),
+            tolerance=tolerance_of(problem, network),
         ),
-        _layers(network, len(slot)),
+        Own(
+            feature=np.array([columns[f] for f in owned], dtype=np.int64),
+            start=np.cumsum([0, *(each.shape[0] for each in own)])[:-1].astype(np.int64),
+            move=np.concatenate([np.zeros((0, problem.n_candidates)), *own]),
+            axis=np.full(len(owned), -1, np.int64),
+            span=np.zeros((2, 0, 1)),
+            apart=np.zeros(len(slot)),
+            low=np.zeros((h, 1)),
+            high=np.zeros((h, 1)),
+        ),
         Names(
             option=np.concatenate([np.zeros(0, np.int64), *option]).astype(np.int64),
             slot=np.array(slot, dtype=np.int64),
@@ -251,7 +190,7 @@ def plan_of(problem: Problem, model: ReluNetwork) -> Plan:
             table=rule_table,
         ),
     )
-    return Plan(problem, network, shared, columns, tuple(jumps), tuple(odd))
+    return Plan(problem, network, shared, columns, tuple(jumps), tuple(owned), tuple(odd))
 
 
 def cases_of(plan: Plan) -> list[Case]:
@@ -269,39 +208,15 @@ def cases_of(plan: Plan) -> list[Case]:
     return sorted(cases, key=lambda case: case.floor)
 
 
-def _merge(inputs: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Equal candidates become one with the sum of their weights; also the columns in which candidates differ."""
-    vary = np.flatnonzero((inputs != inputs[:1]).any(axis=0))
-    if vary.size == 0:
-        return inputs[:1], np.array([weights.sum()]), vary
-    order = np.lexsort(inputs[:, vary].T)
-    ranked = inputs[order][:, vary]
-    new = np.concatenate([[True], (ranked[1:] != ranked[:-1]).any(axis=1)])
-    first = np.flatnonzero(new)
-    return inputs[order[first]], np.add.reduceat(weights[order], first), vary
+def _merge(inputs: FloatArray, own: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Candidates that are equal and move alike become one, with the sum of their weights."""
+    order = np.lexsort(inputs.T) if inputs.shape[1] else np.arange(weights.size)
+    new = (inputs[order[1:]] != inputs[order[:-1]]).any(axis=1) | (own[:, order[1:]] != own[:, order[:-1]]).any(axis=0)
+    first = np.concatenate([[0], 1 + np.flatnonzero(new)])
+    return order[first], np.add.reduceat(weights[order], first)
 
 
-def _groups(
-    place: FloatArray, size: FloatArray, scores: FloatArray, weights: FloatArray, spare: float
-) -> list[IntArray]:
-    """Sets of similar candidates among the hardest ones, which outweigh ``spare``; then all others as one set."""
-    order = np.argsort(scores, kind="stable")
-    core = int(np.searchsorted(np.cumsum(weights[order]), CORE * spare, side="right")) + 1
-    groups = [order[:core]]
-    while len(groups) < min(MOST_GROUPS, core):
-        spans = [np.ptp(place[part], axis=0) * size for part in groups]
-        widest = int(np.argmax([s.max(initial=0.0) for s in spans]))
-        part = groups[widest]
-        if part.size < 2 or spans[widest].max(initial=0.0) <= 0.0:
-            break
-        along = part[np.argsort(place[part, int(np.argmax(spans[widest]))], kind="stable")]
-        half = [along[: part.size // 2], along[part.size // 2 :]]
-        half.sort(key=lambda p: float(scores[p].mean()))
-        groups[widest : widest + 1] = half
-    return [*groups, order[core:]]
-
-
-def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Net:
+def tables_of(plan: Plan, case: Case, limit: int, required: float) -> tuple[Net, Deep | None]:
     """The tables of one case, with at most ``limit`` changes in all, for weights of ``required`` and more."""
     problem, network = plan.problem, plan.network
     inputs, fixed, costs = problem.candidates.copy(), np.zeros(len(problem.options), np.int64), []
@@ -311,38 +226,35 @@ def tables_of(plan: Plan, case: Case, limit: int, required: float) -> Net:
         inputs[:, problem.options[f].columns] = problem.options[f].outcomes[:, j, :]
         fixed[f] = j
         costs += [float(problem.options[f].costs[j])] if j else []
-    inputs, weights, vary = _merge(inputs, problem.weights)
-    first = inputs @ network.weights[0] + network.biases[0]
-    scores = network.scores(first)
-    moves, crowd, deep, words = plan.shared
-    order = np.argsort(scores, kind="stable")
+    moves, crowd, own, words = plan.shared
+    owned = np.array([int(problem.options[f].columns[0]) for f in plan.own], dtype=np.intp)
+    vary = np.flatnonzero((inputs != inputs[:1]).any(axis=0) | np.isin(np.arange(inputs.shape[1]), owned))
+    kept, weights = _merge(inputs[:, vary], own.move, problem.weights)
+    first = inputs[kept] @ network.weights[0] + network.biases[0]
+    scores, deep = network.scores(first), None
+    order, axis = np.argsort(scores, kind="stable"), own.axis
     if len(network.weights) > 1:
-        if vary.size <= first.shape[1]:
-            spread, centre, place = network.weights[0][vary], first[0], inputs[:, vary] - inputs[0, vary]
-        else:
-            spread, centre, place = np.eye(first.shape[1]), np.zeros(first.shape[1]), first
-        groups = _groups(place, np.abs(spread).sum(axis=1), scores, weights, crowd.total - required)
-        order = np.concatenate(groups)
-        core = groups[:-1]
-        deep = deep._replace(
-            group=np.cumsum([0, *(g.size for g in core)]).astype(np.int64),
-            first=np.array([[first[g].min(axis=0) for g in core], [first[g].max(axis=0) for g in core]]),
-            centre=np.ascontiguousarray(centre),
-            spread=np.ascontiguousarray(spread),
-            place=np.array([[place[g].min(axis=0) for g in core], [place[g].max(axis=0) for g in core]]),
-            z=np.zeros_like(deep.z),
-            back=np.zeros_like(deep.back),
-            gap=np.zeros_like(deep.gap),
-            span=np.zeros_like(deep.span),
-            layer=np.zeros_like(deep.layer),
-        )
+        by = places_of(network, first, inputs[kept], vary)
+        groups = groups_of(by, scores, weights, crowd.total - required)
+        order, deep = np.concatenate(groups), layers_of(network, first, by, groups, words.slot.size)
+        if vary.size <= first.shape[1]:  # then places are along the columns that differ
+            axis = np.searchsorted(vary, owned).astype(np.int64)
+    base = np.ascontiguousarray(first[order].T)
     paid = max(costs, default=0.0) if moves.largest else float(sum(costs))
-    return Net(
+    tables = Net(
         moves._replace(limit=limit - len(costs), paid=paid),
-        crowd._replace(base=np.ascontiguousarray(first[order].T), weight=weights[order]),
-        deep,
+        crowd._replace(base=base, weight=weights[order]),
+        own._replace(
+            move=np.ascontiguousarray(own.move[:, kept[order]]),
+            axis=axis,
+            span=np.zeros((2, owned.size, order.size)),
+            apart=np.zeros(words.slot.size),
+            low=base.copy() if owned.size else base,
+            high=base.copy() if owned.size else base,
+        ),
         words._replace(fixed=fixed),
     )
+    return tables, deep
 
 
 def first_node(plan: Plan, case: Case, tables: Net, required: float) -> tuple[Node, int]:
