@@ -28,7 +28,7 @@ __all__ = ["called", "called_fast", "entry", "entry_bare", "inlined", "inner"]
 F = TypeVar("F", bound=Callable[..., object])
 _said: set[str] = set()
 OLDEST, NEWEST = (0, 60), (0, 68)
-"""The releases of Numba whose way of linking is known; with others each part is compiled on its own, and takes longer."""
+"""The releases of Numba whose way of linking is known; with others each part is compiled on its own."""
 
 
 def entry(function: F) -> F:
