@@ -1,5 +1,6 @@
 """The contract between those who state a problem and those who solve it: plain data."""
 
+from armin.problem.blocks import Block, JointTable
 from armin.problem.data import (
     Choice,
     Options,
@@ -11,4 +12,7 @@ from armin.problem.data import (
     required_weight,
 )
 
-__all__ = ["Choice", "Options", "PairRule", "PathPoint", "Problem", "Solution", "Status", "required_weight"]
+__all__ = [
+    "Block", "Choice", "JointTable", "Options", "PairRule", "PathPoint", "Problem", "Solution", "Status",
+    "required_weight",
+]  # fmt: skip

@@ -138,11 +138,6 @@ class BlackBoxEngine:
 def _weights_accepted(problem: Problem, batch: IntArray) -> FloatArray:
     """The accepted weight after each choice of ``batch`` (M, features)."""
     m, n = batch.shape[0], problem.n_candidates
-    inputs = np.repeat(problem.candidates[None, :, :], m, axis=0)
-    for f, option in enumerate(problem.options):
-        changed = np.flatnonzero(batch[:, f])
-        if changed.size:
-            moved = np.swapaxes(option.outcomes[:, batch[changed, f], :], 0, 1)  # (changed, 1 or N, E)
-            inputs[changed[:, None, None], np.arange(n)[None, :, None], option.columns] = moved
+    inputs = problem.inputs_after(batch)
     accepted = problem.model.settles(inputs.reshape(m * n, inputs.shape[2])).reshape(m, n)
     return np.asarray(accepted @ problem.weights, dtype=np.float64)
