@@ -11,6 +11,7 @@ from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
 from armin.problem.data import Choice, Problem
+from armin.problem.joined import join
 from armin.problem.remembered import Remembered, price
 from armin.problem.rules import apply_rules
 
@@ -123,9 +124,9 @@ def state_problem(
     values = {
         move.position: _judged(grid, i, judged.shape[0], asks_row, asks_completions)
         for i, move in enumerate(grid.moves)
-        if move.position not in priced
+        if read.joint or move.position not in priced
     }
-    inputs, outcomes = read.encode.together(judged, values)
+    inputs, outcomes = read.encode.together(judged, {p: table for p, table in values.items() if p not in priced})
     share = weights / weights.sum()
     for move in grid.moves:
         if move.position not in priced:
@@ -137,6 +138,7 @@ def state_problem(
             if move.mode == "observed":
                 known.keep(one)
     parts = [priced[move.position] for move in grid.moves]
+    options, blocks = join(read, judged, inputs, values, tuple(part.options for part in parts))
     if asks_row:
         total = float(weights.sum())
         weights_all = np.append(weights, total) if asks_completions else np.ones(1)
@@ -145,13 +147,14 @@ def state_problem(
         weights_all = weights
     problem = Problem(
         candidates=inputs,
-        options=tuple(part.options for part in parts),
+        options=options,
         model=read.model,
         required=required,
         weights=weights_all,
         max_changes=max_changes,
         aggregate=cost.aggregate,
         rules=rules,
+        blocks=blocks,
         checks=False,
     )
     prices = tuple(part.prices for part in parts)

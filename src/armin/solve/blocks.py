@@ -115,8 +115,28 @@ class Cluster:
                 keep &= rule.allowed[picks[:, first], picks[:, second]]
         return keep
 
-    def options(self, picks: IntArray, costs: FloatArray) -> Options:
-        """One feature whose options are "keep" and these combinations."""
+    def combined(self, patterns: tuple[Pattern, ...], cap: float) -> tuple[Options, IntArray]:
+        """One feature whose options are "keep" and the combinations of :meth:`picks`; and these (J, members).
+
+        Parts ask for the same combinations under budgets that mostly shrink, so they are kept.
+        """
+        made = self._made.get(patterns)
+        if made is None or made[0] < cap:
+            picks, costs = self.picks(patterns, cap)
+            every = np.concatenate([np.zeros((1, len(self.members)), dtype=np.intp), picks])
+            made = self._made[patterns] = (cap, self._options(picks, costs), every)
+        _, options, every = made
+        below = np.flatnonzero(options.costs < cap)
+        if below.size < options.size:
+            options = replace(options, outcomes=options.outcomes[:, below], costs=options.costs[below])
+            every = every[below]
+        return options, every
+
+    @cached_property
+    def _made(self) -> dict[tuple[Pattern, ...], tuple[float, Options, IntArray]]:
+        return {}
+
+    def _options(self, picks: IntArray, costs: FloatArray) -> Options:
         options = [self.problem.options[d] for d in self.members]
         columns = np.concatenate([*(o.columns for o in options), *(b.columns for b in self.blocks)]).astype(np.intp)
         same = all(o.same_for_all for o in options) and all(b.outcomes.same_for_all for b in self.blocks)
@@ -229,11 +249,11 @@ class Part:
         for d, option in enumerate(self.problem.options):
             if d in first:
                 cluster = self.clusters[first[d]]
-                picks, costs = cluster.picks(self.patterns[first[d]], self._left(first[d], cap))
-                if not costs.size and self.must[first[d]]:
+                combined, every = cluster.combined(self.patterns[first[d]], self._left(first[d], cap))
+                if combined.size == 1 and self.must[first[d]]:
                     return None
-                options.append(cluster.options(picks, costs))
-                features.append((cluster, np.concatenate([np.zeros((1, picks.shape[1]), dtype=np.intp), picks])))
+                options.append(combined)
+                features.append((cluster, every))
             elif d not in inside:
                 options.append(option)
                 features.append(d)

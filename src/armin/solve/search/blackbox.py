@@ -89,7 +89,10 @@ class BlackBoxEngine:
     ----------
     bound : every choice that costs less was asked about
     nodes : how many choices were asked about
+    name : what the solutions say about who found them
     """
+
+    name = "blackbox"
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.bound, self.nodes = problem, 0.0, 0

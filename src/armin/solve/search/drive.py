@@ -102,7 +102,8 @@ class Drive:
 
     def _solution(self, status: Status, choice: Choice | None, cost: float | None, bound: float) -> Solution:
         seconds, nodes = clock() - self.start, 0 if self.engine is None else self.engine.nodes
-        return Solution(status, choice, cost, bound, seconds, self.name, nodes)
+        name = getattr(self.engine, "name", self.name)  # an engine may have a name of its own
+        return Solution(status, choice, cost, bound, seconds, name, nodes)
 
 
 def drive(

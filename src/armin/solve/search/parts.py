@@ -155,6 +155,11 @@ class PartsEngine:
         return min((run.bound for run in self.runs), default=0.0)
 
     @property
+    def name(self) -> str:
+        """What the solutions say about who found them."""
+        return "search" if self.asking is None else self.asking.name
+
+    @property
     def nodes(self) -> int:
         asked = 0 if self.asking is None else self.asking.nodes
         return asked + sum(run.nodes + (0 if run.engine is None else run.engine.nodes) for run in self.runs)

@@ -1,0 +1,103 @@
+"""Model inputs that several raw columns determine together, through the user's own transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from armin.arrays import FloatArray, IntArray
+
+__all__ = ["JOINT", "JointColumns", "JointEncoder"]
+
+JOINT = -2
+"""Stands for the owner of a model input that has several."""
+
+ROWS_AT_ONCE = 50_000
+"""Rows that go through the transformers in one call, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointColumns:
+    """Model inputs with the same raw columns behind them.
+
+    Attributes
+    ----------
+    positions : those raw columns, ascending
+    columns : int array, the model inputs
+    """
+
+    positions: tuple[int, ...]
+    columns: IntArray
+
+
+class _Alone(Protocol):
+    def together(
+        self, codes: FloatArray, values: Mapping[int, FloatArray]
+    ) -> tuple[FloatArray, dict[int, FloatArray]]: ...
+
+
+class JointEncoder:
+    """Codes to model inputs where some inputs have several columns behind them.
+
+    Inputs of one column are left to the encoder that remembers them value by value. For the others, each combination of
+    the columns behind any of them goes through the transformers once for all rows that share it.
+    """
+
+    few = 64
+    """Combinations to remember."""
+
+    def __init__(
+        self, steps: Callable[[FloatArray], FloatArray], alone: _Alone, joint: tuple[JointColumns, ...]
+    ) -> None:
+        self.steps, self.alone, self.joint = steps, alone, joint
+        self.positions = sorted({p for one in joint for p in one.positions})
+        self.columns = np.concatenate([one.columns for one in joint])
+        self.known: dict[bytes, FloatArray] = {}
+
+    def __call__(self, codes: FloatArray) -> FloatArray:
+        """Model inputs (n, P) for codes (n, D)."""
+        return self.together(codes, {})[0]
+
+    def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
+        """The same, and for values of single features the inputs (..., E) that each determines alone."""
+        inputs, tables = self.alone.together(codes, values)
+        if codes.shape[0]:
+            inputs[:, self.columns] = self.behind(codes)
+        return inputs, tables
+
+    def behind(self, codes: FloatArray) -> FloatArray:
+        """The inputs with several columns behind them, (n, E) for codes (n, D), as ``columns`` lists them."""
+        first, which = distinct_rows(codes[:, self.positions])
+        if first.size == 1:
+            key = codes[0, self.positions].tobytes()
+            if key not in self.known:
+                if len(self.known) >= self.few:
+                    self.known = {}
+                self.known[key] = self._asked(codes[:1])
+            return np.repeat(self.known[key], codes.shape[0], axis=0)
+        return self._asked(codes[first])[which]
+
+    def _asked(self, rows: FloatArray) -> FloatArray:
+        parts = range(0, rows.shape[0], ROWS_AT_ONCE)
+        return np.concatenate([self.steps(rows[i : i + ROWS_AT_ONCE])[:, self.columns] for i in parts])
+
+
+def distinct_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
+    """The first of each sort of equal rows, and the sort of each row; NaN is the same as NaN.
+
+    >>> first, which = distinct_rows(np.array([[1.0, np.nan], [2.0, 0.0], [1.0, np.nan]]))
+    >>> first.tolist(), which.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    label: IntArray = np.zeros(rows.shape[0], dtype=np.intp)
+    first: IntArray = np.zeros(min(1, rows.shape[0]), dtype=np.intp)
+    for column in rows.T:
+        if rows.shape[0] and ((column == column[0]) | (np.isnan(column) & np.isnan(column[0]))).all():
+            continue
+        values, code = np.unique(column, return_inverse=True)
+        _, first, label = np.unique(label * values.size + code.ravel(), return_index=True, return_inverse=True)
+        label = label.ravel()
+    return first, label
