@@ -22,7 +22,7 @@ from armin.models.inputs import Prepare, dense
 from armin.models.joint import JOINT, JointColumns, JointEncoder
 from armin.models.kinds import BlackBox, LinearModel, Model, ReluNetwork
 from armin.models.read import check_fitted, prepare_inputs, read_model, unwrap
-from armin.models.tracing import Trace, UntraceableError, column_positions, through, trace
+from armin.models.tracing import AtMost, Trace, UntraceableError, column_positions, through, trace
 from armin.schema import Schema
 
 __all__ = ["MOST_TOGETHER", "Judge", "Oracle", "ReadClassifier", "read_classifier"]
@@ -246,15 +246,16 @@ def _behind(oracle: Oracle, model: Model, followed: Collection[Any], rest: list[
         If too many columns stand behind an output, or the step is better folded into the model.
     """
     step = rest[0]
+    name = type(step).__name__
     try:
-        known = through(behind, trace(step, len(behind)))
-        if not _too_wide(oracle.schema, known):
-            return known
+        found = through(behind, trace(step, len(behind)))
+        asks = any(isinstance(one, AtMost) and _too_wide(oracle.schema, [one]) for one in found)
     except UntraceableError:
         if isinstance(model, LinearModel | ReluNetwork) and all(_affine(later) is not None for later in rest):
             raise
-    name = type(step).__name__
-    found = ask_trace(oracle.schema, _Steps(oracle, (*followed, step), comparable), name)
+        asks = True
+    if asks:
+        found = ask_trace(oracle.schema, _Steps(oracle, (*followed, step), comparable), name)
     wide = _too_wide(oracle.schema, found)
     if wide:
         raise UntraceableError(

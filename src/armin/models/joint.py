@@ -47,7 +47,9 @@ class JointEncoder:
     """
 
     few = 64
-    """Combinations to remember."""
+    """Calls to remember."""
+    most = 4_000_000
+    """Numbers to remember."""
 
     def __init__(
         self, steps: Callable[[FloatArray], FloatArray], alone: _Alone, joint: tuple[JointColumns, ...]
@@ -56,6 +58,7 @@ class JointEncoder:
         self.positions = sorted({p for one in joint for p in one.positions})
         self.columns = np.concatenate([one.columns for one in joint])
         self.known: dict[bytes, FloatArray] = {}
+        self.expected: list[FloatArray] = []
 
     def __call__(self, codes: FloatArray) -> FloatArray:
         """Model inputs (n, P) for codes (n, D)."""
@@ -71,14 +74,33 @@ class JointEncoder:
     def behind(self, codes: FloatArray) -> FloatArray:
         """The inputs with several columns behind them, (n, E) for codes (n, D), as ``columns`` lists them."""
         first, which = distinct_rows(codes[:, self.positions])
-        if first.size == 1:
-            key = codes[0, self.positions].tobytes()
-            if key not in self.known:
-                if len(self.known) >= self.few:
-                    self.known = {}
-                self.known[key] = self._asked(codes[:1])
-            return np.repeat(self.known[key], codes.shape[0], axis=0)
-        return self._asked(codes[first])[which]
+        found = self._found(codes[first])
+        return np.repeat(found, codes.shape[0], axis=0) if first.size == 1 else found[which]
+
+    def ahead(self, codes: FloatArray) -> None:
+        """Take note that :meth:`behind` will be asked about these codes: they go through the steps with others."""
+        first, _ = distinct_rows(codes[:, self.positions])
+        if self._key(codes[first]) not in self.known:
+            self.expected.append(codes[first])
+
+    def _key(self, rows: FloatArray) -> bytes:
+        return rows[:, self.positions].tobytes()
+
+    def _found(self, rows: FloatArray) -> FloatArray:
+        """The inputs of distinct rows, asked together with all that is expected."""
+        key = self._key(rows)
+        found = self.known.get(key)
+        if found is None:
+            expected, self.expected = self.expected, []
+            parts = [rows, *(part for part in expected if self._key(part) != key)]
+            answers = self._asked(np.concatenate(parts))
+            if len(self.known) + len(parts) > self.few or sum(a.size for a in self.known.values()) > self.most:
+                self.known = {}
+            ends = np.cumsum([part.shape[0] for part in parts])
+            tables = np.split(answers, ends[:-1])
+            self.known |= {self._key(part): table for part, table in zip(parts, tables, strict=True)}
+            found = tables[0]
+        return found
 
     def _asked(self, rows: FloatArray) -> FloatArray:
         parts = range(0, rows.shape[0], ROWS_AT_ONCE)

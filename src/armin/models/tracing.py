@@ -22,11 +22,17 @@ import numpy as np
 
 from armin.errors import ModelError
 
-__all__ = ["Behind", "Trace", "register_transformer", "through", "trace", "traceable_transformers"]
+__all__ = ["AtMost", "Behind", "Trace", "register_transformer", "through", "trace", "traceable_transformers"]
 
 Behind = int | frozenset[int] | None
 """The one column behind an output, several of them, or none."""
 Trace = list[Behind]
+
+
+class AtMost(frozenset[int]):
+    """Columns that an output can see; it may depend on fewer of them."""
+
+
 Tracer = Callable[[Any, int], Sequence[int | Collection[int] | None]]
 
 
@@ -61,7 +67,7 @@ def _plain(entry: int | Collection[int] | None) -> Behind:
     """A set of one column is that column, and the empty set none."""
     if entry is None or isinstance(entry, int | np.integer):
         return None if entry is None else int(entry)
-    several = frozenset(int(i) for i in entry)
+    several = (AtMost if isinstance(entry, AtMost) else frozenset)(int(i) for i in entry)
     return several if len(several) > 1 else next(iter(several), None)
 
 
@@ -76,11 +82,10 @@ def through(first: Sequence[Behind], second: Iterable[Behind]) -> Trace:
         if entry is None or isinstance(entry, int):
             found.append(None if entry is None else first[entry])
         else:
-            columns: set[int] = set()
-            for i in entry:
-                one = first[i]
-                columns |= one if isinstance(one, frozenset) else set() if one is None else {one}
-            found.append(_plain(columns))
+            behind = [first[i] for i in entry]
+            columns = {i for one in behind if one is not None for i in (one if isinstance(one, frozenset) else (one,))}
+            unsure = isinstance(entry, AtMost) or any(isinstance(one, AtMost) for one in behind)
+            found.append(_plain(AtMost(columns) if unsure else columns))
     return found
 
 
@@ -167,7 +172,7 @@ def _column_transformer(columns: Any, n_inputs: int) -> Trace:
             # a single column leaves nothing to mix
             piece = [*inputs] * width if len(inputs) == 1 else through(inputs, trace(step, len(inputs)))
         except UntraceableError:  # whatever it does, it sees no other columns
-            piece = [frozenset(inputs)] * width
+            piece = [AtMost(inputs)] * width
         if len(piece) != width:
             raise UntraceableError(f"The step {name!r} has {width} outputs; {len(piece)} traced.")
         outputs[place] = piece

@@ -41,6 +41,9 @@ class Joint(Protocol):
     def __call__(self, picks: IntArray) -> FloatArray:
         """The model inputs (1 or N, M, E) after each of M combinations (M, members)."""
 
+    def ahead(self, picks: IntArray) -> None:
+        """Take note that these combinations will be asked for, so that all can be worked out in one go."""
+
     def among(self, rows: IntArray) -> Joint:
         """The same for some of the candidates."""
 
@@ -70,6 +73,9 @@ class JointTable:
         """The model inputs (1 or N, M, E) after each of M combinations (M, members)."""
         found: FloatArray = self.outcomes[(slice(None), *picks.T)]
         return found
+
+    def ahead(self, picks: IntArray) -> None:
+        """Nothing needs to be worked out."""
 
     def among(self, rows: IntArray) -> JointTable:
         """The same for some of the candidates."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from armin.models.joint import JointColumns, JointEncoder, distinct_rows
 from armin.problem.blocks import Block
 from armin.problem.data import Options
 
-__all__ = ["AskedJoint", "join"]
+__all__ = ["AskedJoint", "foresee", "join"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +43,54 @@ class AskedJoint:
 
     def __call__(self, picks: IntArray) -> FloatArray:
         """The model inputs (1 or N, M, E) after each of M combinations (M, members)."""
+        found = self.encode.behind(self._codes(picks))[:, self.columns]
+        found = found.reshape(self.rows.shape[0], picks.shape[0], -1)
+        return found if self.same_for_all else found[self.sort]
+
+    def ahead(self, picks: IntArray) -> None:
+        """Take note that these combinations will be asked for: the transformers take them all in one call."""
+        self.encode.ahead(self._codes(picks))
+
+    def _codes(self, picks: IntArray) -> FloatArray:
+        """Codes (S * M, D) of each sort of candidate after each combination."""
         sorts, m = self.rows.shape[0], picks.shape[0]
         codes = np.repeat(self.rows, m, axis=0).reshape(sorts, m, self.rows.shape[1])
         for position, values, j in zip(self.members, self.values, picks.T, strict=True):
             codes[:, :, position] = values[:, j]
-        found = self.encode.behind(codes.reshape(sorts * m, -1))[:, self.columns].reshape(sorts, m, -1)
-        return found if self.same_for_all else found[self.sort]
+        return codes.reshape(sorts * m, -1)
 
     def among(self, rows: IntArray) -> AskedJoint:
         """The same for some of the candidates."""
         return self if self.same_for_all else replace(self, sort=self.sort[rows])
+
+
+def foresee(read: ReadClassifier, judged: FloatArray, values: Mapping[int, FloatArray]) -> None:
+    """Have the candidates and every single change of them worked out in one go, where columns are joined.
+
+    The parameters are those of :func:`join`, which asks for them.
+    """
+    if not isinstance(read.encode, JointEncoder):
+        return
+    read.encode.ahead(judged)
+    for joint in read.joint:
+        members = tuple(p for p in values if p in joint.positions)
+        if members:
+            table = _asked(read.encode, joint, judged, members, tuple(values[p] for p in members))
+            table.ahead(single_changes([values[p].shape[1] for p in members]))
+
+
+def single_changes(sizes: Sequence[int]) -> IntArray:
+    """The combinations that change one member, the first member's options first.
+
+    >>> single_changes([2, 3]).tolist()
+    [[1, 0], [0, 1], [0, 2]]
+    """
+    picks = np.zeros((sum(size - 1 for size in sizes), len(sizes)), dtype=np.intp)
+    start = 0
+    for place, size in enumerate(sizes):
+        picks[start : start + size - 1, place] = np.arange(1, size)
+        start += size - 1
+    return picks
 
 
 def join(

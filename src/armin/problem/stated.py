@@ -11,7 +11,7 @@ from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
 from armin.problem.data import Choice, Problem
-from armin.problem.joined import join
+from armin.problem.joined import foresee, join
 from armin.problem.remembered import Remembered, price
 from armin.problem.rules import apply_rules
 
@@ -126,6 +126,7 @@ def state_problem(
         for i, move in enumerate(grid.moves)
         if read.joint or move.position not in priced
     }
+    foresee(read, judged, values)
     inputs, outcomes = read.encode.together(judged, {p: table for p, table in values.items() if p not in priced})
     share = weights / weights.sum()
     for move in grid.moves:

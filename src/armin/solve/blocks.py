@@ -122,7 +122,7 @@ class Cluster:
         """
         made = self._made.get(patterns)
         if made is None or made[0] < cap:
-            picks, costs = self.picks(patterns, cap)
+            picks, costs = self._picked(patterns, cap)
             every = np.concatenate([np.zeros((1, len(self.members)), dtype=np.intp), picks])
             made = self._made[patterns] = (cap, self._options(picks, costs), every)
         _, options, every = made
@@ -131,6 +131,27 @@ class Cluster:
             options = replace(options, outcomes=options.outcomes[:, below], costs=options.costs[below])
             every = every[below]
         return options, every
+
+    def foresee(self, patterns: tuple[Pattern, ...], cap: float) -> None:
+        """Take note that :meth:`combined` will be asked for: all clusters are worked out in one go."""
+        made = self._made.get(patterns)
+        if made is None or made[0] < cap:
+            picks, _ = self._picked(patterns, cap)
+            for block in self.blocks:
+                if picks.size:
+                    block.outcomes.ahead(picks[:, [self.members.index(d) for d in block.members]])
+
+    def _picked(self, patterns: tuple[Pattern, ...], cap: float) -> tuple[IntArray, FloatArray]:
+        """As :meth:`picks`, kept for whoever asks next."""
+        key = (patterns, cap)
+        if self._last.get(key) is None:
+            self._last.clear()
+            self._last[key] = self.picks(patterns, cap)
+        return self._last[key]
+
+    @cached_property
+    def _last(self) -> dict[tuple[tuple[Pattern, ...], float], tuple[IntArray, FloatArray]]:
+        return {}
 
     @cached_property
     def _made(self) -> dict[tuple[Pattern, ...], tuple[float, Options, IntArray]]:
@@ -246,6 +267,8 @@ class Part:
         features: list[int | tuple[Cluster, IntArray]] = []
         first = {cluster.members[0]: c for c, cluster in enumerate(self.clusters)}
         inside = {d for cluster in self.clusters for d in cluster.members}
+        for c, cluster in enumerate(self.clusters):
+            cluster.foresee(self.patterns[c], self._left(c, cap))
         for d, option in enumerate(self.problem.options):
             if d in first:
                 cluster = self.clusters[first[d]]

@@ -71,11 +71,7 @@ def _gains(options: Options, problem: Problem, model: LinearModel) -> tuple[Floa
     if not rows:
         return None, 0.0
     coefficients = np.concatenate(rows)
-    outcomes = options.outcomes
-    if outcomes.shape[0] > 1:
-        flat = np.ascontiguousarray(outcomes).reshape(outcomes.shape[0], -1)
-        sorts = {row.tobytes(): i for i, row in enumerate(flat)}
-        outcomes = outcomes[sorted(sorts.values())]
+    outcomes = _sorts(options.outcomes)
     if not np.isfinite(outcomes).all() or outcomes.shape[0] * options.size * coefficients.shape[0] > MOST_ENTRIES:
         return None, 0.0
     change = (outcomes - outcomes[:, :1]) @ (coefficients @ model.weights)[:, options.columns].T  # (n, J, rows)
@@ -112,14 +108,22 @@ def _efficient(gains: FloatArray, items: IntArray, doubt: float) -> IntArray:
 
 def _labels(options: Options, model: Model) -> IntArray:
     """Options (J,) that the model cannot tell apart, whatever the candidate, get the same number."""
-    label: NDArray[np.intp] = np.zeros(options.size, dtype=np.intp)
+    outcomes, parts = _sorts(options.outcomes), [np.zeros((0, options.size), dtype=np.int32)]
     for place, column in enumerate(options.columns.tolist()):
-        values = options.outcomes[:, :, place]
+        values = outcomes[:, :, place]
         codes = _cells(values, model, column) if isinstance(model, TreeEnsemble) else _values(values)
-        for row in np.unique(codes, axis=0) if codes.shape[0] > 1 else codes:
-            _, label = np.unique(label * (int(row.max()) + 1) + row, return_inverse=True)
-            label = label.ravel()
-    return np.asarray(label)
+        parts.append(codes.astype(np.int32))
+    table = np.ascontiguousarray(np.concatenate(parts).T)
+    known: dict[bytes, int] = {}
+    return np.array([known.setdefault(row.tobytes(), len(known)) for row in table], dtype=np.intp)
+
+
+def _sorts(outcomes: FloatArray) -> FloatArray:
+    """The outcomes (S, J, E) of each sort of candidate."""
+    if outcomes.shape[0] == 1:
+        return outcomes
+    flat = np.ascontiguousarray(outcomes).reshape(outcomes.shape[0], -1)
+    return outcomes[sorted({row.tobytes(): i for i, row in enumerate(flat)}.values())]
 
 
 def _values(values: FloatArray) -> IntArray:

@@ -181,6 +181,8 @@ class PartsEngine:
 
     def _through(self, goal: Goal) -> Iterator[None]:
         yield from self._advance(self.runs[0], goal, np.inf)
+        if goal.worst < np.inf:  # what is known is budget enough
+            self.cap = max(self.cap, goal.worst)
         while len(self.runs) > 1:
             for run in self.runs[1:]:
                 yield from self._advance(run, goal, min(goal.worst, self.cap))
