@@ -148,7 +148,7 @@ the best known cost, the search goes through them in order of cost as well, with
 A column of the schema that the classifier does not have is carried and never acted on with effect; a column that
 a leading `ColumnTransformer` drops need not be in the schema.
 
-{blocks}
+
 
 ## Native categories and blanks
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -365,3 +366,14 @@ def test_a_column_from_outside_is_a_constant() -> None:
     steps = FunctionTransformer(lambda f: f[NUMBERS].assign(rate=0.035, burden=f.debt * 0.035))
     _, reading = read(fit(steps, FINALS["forest"]))
     assert reading.owners.tolist() == [0, 1, 2, 3, -1, 0]
+
+
+def test_a_bundle_keeps_what_is_made_from_several_columns(tmp_path: Path) -> None:
+    pytest.importorskip("skops")
+    from armin.bundle import load_bundle, save_bundle
+
+    armin = explainer("squares and products", "forest", sampler="marginal")
+    row = rejected(armin, 1, "limit")[0]
+    loaded = load_bundle(save_bundle(tmp_path / "made.armin", armin)).explainer
+    assert len(loaded.fitted_.read.joint) == len(armin.fitted_.read.joint) == 1
+    assert loaded.explain(row).to_dict()["changes"] == armin.explain(row).to_dict()["changes"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -60,6 +60,9 @@ class JointEncoder:
         self.known: dict[bytes, FloatArray] = {}
         self.expected: list[FloatArray] = []
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JointEncoder, (self.steps, self.alone, self.joint)  # what was asked is not kept
+
     def __call__(self, codes: FloatArray) -> FloatArray:
         """Model inputs (n, P) for codes (n, D)."""
         return self.together(codes, {})[0]
@@ -98,7 +101,8 @@ class JointEncoder:
                 self.known = {}
             ends = np.cumsum([part.shape[0] for part in parts])
             tables = np.split(answers, ends[:-1])
-            self.known |= {self._key(part): table for part, table in zip(parts, tables, strict=True)}
+            # a new dictionary, as other threads may be reading the old one
+            self.known = {**self.known, **{self._key(part): table for part, table in zip(parts, tables, strict=True)}}
             found = tables[0]
         return found
 
