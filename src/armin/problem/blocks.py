@@ -28,7 +28,10 @@ import numpy as np
 
 from armin.arrays import FloatArray, IntArray
 
-__all__ = ["Block", "Joint", "JointTable"]
+__all__ = ["Block", "Choice", "Joint", "JointTable"]
+
+Choice = tuple[int, ...]
+"""One option index for each of the problem's features, 0 = keep."""
 
 
 class Joint(Protocol):

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from armin.problem import Choice, Problem
-from armin.solve.blocks import Merged, Part, TooManyError, parts_of
+from armin.solve.blocks import Merged, Part, parts_of
+from armin.solve.clusters import TooManyError
 from armin.solve.search.blackbox import BlackBoxEngine
 from armin.solve.search.drive import Engine, Start
 from armin.solve.search.goals import Bans, Cheapest, Frontier, Goal, Several, Stairs, sets_as_words
