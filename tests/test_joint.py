@@ -377,3 +377,20 @@ def test_a_bundle_keeps_what_is_made_from_several_columns(tmp_path: Path) -> Non
     loaded = load_bundle(save_bundle(tmp_path / "made.armin", armin)).explainer
     assert len(loaded.fitted_.read.joint) == len(armin.fitted_.read.joint) == 1
     assert loaded.explain(row).to_dict()["changes"] == armin.explain(row).to_dict()["changes"]
+
+
+def test_the_combiners_of_other_libraries_are_asked() -> None:
+    creation = pytest.importorskip("feature_engine.creation")
+    X = PEOPLE[NUMBERS]
+    schema = Schema.infer(X)
+    codes = draw_codes(schema, 60, np.random.default_rng(3))
+    for step, sets in (
+        (creation.MathFeatures(variables=["debt", "balance"], func=["sum"]), {("debt", "balance")}),
+        (
+            creation.RelativeFeatures(variables=["debt", "balance"], reference=["income"], func=["div"]),
+            {("debt", "income"), ("income", "balance")},
+        ),
+    ):
+        oracle, reading = read(fit(step, FINALS["forest"], X), schema, X)
+        assert {tuple(schema.names[p] for p in joint.positions) for joint in reading.joint} == sets
+        np.testing.assert_array_equal(reading.model.accepts(reading.encode(codes)), oracle.accepts(codes))
