@@ -15,6 +15,7 @@ members of each cluster change. Then the features of the part that change say ex
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -23,7 +24,7 @@ import numpy as np
 
 from armin.arrays import IntArray
 from armin.problem import Choice, Options, PairRule, Problem
-from armin.solve.clusters import Cluster, Pattern, clusters_of
+from armin.solve.clusters import Cluster, Pattern, TooManyError, clusters_of
 from armin.solve.thin import thinned
 
 __all__ = ["Merged", "Part", "parts_of"]
@@ -40,6 +41,7 @@ class Part:
     fixed : whether each cluster has one pattern, so that it matters which features change
     must : for each cluster, whether choices that keep it are in another part as well
     limit : how many features of the part may change
+    family : the pairs of changes that this part or another has, by cluster, to be worked out in one go
     """
 
     problem: Problem
@@ -48,6 +50,7 @@ class Part:
     fixed: bool
     must: tuple[bool, ...]
     limit: int
+    family: tuple[tuple[Cluster, tuple[Pattern, ...]], ...] = ()
 
     @cached_property
     def floors(self) -> tuple[float, ...]:
@@ -77,6 +80,8 @@ class Part:
         features: list[int | tuple[Cluster, IntArray]] = []
         first = {cluster.members[0]: c for c, cluster in enumerate(self.clusters)}
         inside = {d for cluster in self.clusters for d in cluster.members}
+        if cap < np.inf:
+            self._prepare(cap)
         for c, cluster in enumerate(self.clusters):
             cluster.foresee(self.patterns[c], self._left(c, cap))
         for d, option in enumerate(self.problem.options):
@@ -105,6 +110,15 @@ class Part:
             features[i] = (cluster, every[keep])
         merged = Merged(replace(plain, options=tuple(options), checks=False), self, tuple(features), cap)
         return replace(merged, problem=merged.with_rules())
+
+    def _prepare(self, cap: float) -> None:
+        """Work out what the other parts will ask for as well, so that the transformers are called once."""
+        new = [(cluster, patterns) for cluster, patterns in self.family if not cluster.has(patterns)]
+        with suppress(TooManyError):  # whoever needs them will say so
+            for cluster, patterns in new:
+                cluster.foresee(patterns, cap)
+            for cluster, patterns in new:
+                cluster.combined(patterns, cap)
 
     def _left(self, c: int, cap: float) -> float:
         """What may be spent on a cluster where a choice costs less than ``cap``: the others must be paid for too."""
@@ -241,4 +255,11 @@ def parts_of(problem: Problem, fixed: bool) -> Iterator[Part]:
         limit = problem.limit - sum(max(0, len(patterns[0]) - 1) if patterns else 0 for _, patterns in picked)
         if limit >= max(1, sum(must)):
             found.append(Part(problem, clusters, tuple(patterns for _, patterns in picked), fixed, must, limit))
-    yield from sorted(found, key=lambda part: part.floor)
+    two = {
+        (c, part.patterns[c])
+        for part in found
+        for c in range(len(clusters))
+        if part.patterns[c] and len(part.patterns[c][0]) == 2
+    }
+    family = tuple((clusters[c], patterns) for c, patterns in sorted(two, key=lambda one: (one[0], str(one[1]))))
+    yield from (replace(part, family=family) for part in sorted(found, key=lambda part: part.floor))

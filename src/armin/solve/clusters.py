@@ -18,6 +18,9 @@ __all__ = ["MOST_COMBINATIONS", "Cluster", "Pattern", "TooManyError", "clusters_
 MOST_COMBINATIONS = 200_000
 """Combinations of the options of one cluster that are written down, at most."""
 
+FEW = 8
+"""Lists of combinations that are kept until their outcomes are worked out."""
+
 MOST_NUMBERS = 40_000_000
 """Numbers in the table of one cluster's outcomes, at most."""
 
@@ -119,6 +122,10 @@ class Cluster:
             every = every[below]
         return options, every
 
+    def has(self, patterns: tuple[Pattern, ...]) -> bool:
+        """Whether these combinations were worked out under some budget."""
+        return patterns in self._made
+
     def foresee(self, patterns: tuple[Pattern, ...], cap: float) -> None:
         """Take note that :meth:`combined` will be asked for: all clusters are worked out in one go."""
         made = self._made.get(patterns)
@@ -131,8 +138,9 @@ class Cluster:
     def _picked(self, patterns: tuple[Pattern, ...], cap: float) -> tuple[IntArray, FloatArray]:
         """As :meth:`picks`, kept for whoever asks next."""
         key = (patterns, cap)
-        if self._last.get(key) is None:
-            self._last.clear()
+        if key not in self._last:
+            if len(self._last) >= FEW:
+                self._last.clear()
             self._last[key] = self.picks(patterns, cap)
         return self._last[key]
 
