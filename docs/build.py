@@ -163,8 +163,8 @@ a leading `ColumnTransformer` drops need not be in the schema.
 
 What it costs: two quotients and a product of two columns each, up to a hundred options per column, four changes, a confidence
 of 75 % over 100 completions. Median CPU milliseconds of `explain` on the same rows, with a model on the raw columns and with one
-behind these steps (two cores shared with other work; `python -m benchmarks.blocks --rows 6`). Most of the difference is
-time in the user's own transformers. "Brute force" lists every choice of the same problem with 12 options and two changes.
+behind these steps (two cores shared with other work; `python -m benchmarks.blocks --rows 6`). "Brute force" lists every choice
+of the same problem with 12 options and two changes.
 
 {blocks}
 
