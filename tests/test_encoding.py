@@ -14,7 +14,7 @@ from sklearn.compose import ColumnTransformer, make_column_selector, make_column
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold
-from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -370,15 +370,15 @@ class Same(StandardScaler):  # type: ignore[misc]
     ("steps", "final", "words"),
     [
         (
-            lambda: make_pipeline(one_hot(sparse_output=False), PolynomialFeatures()),
+            lambda: make_pipeline(one_hot(sparse_output=False), PolynomialFeatures(4)),
             "linear",
-            ["PolynomialFeatures", "column by column", "register_transformer", "blackbox"],
+            ["PolynomialFeatures mixes columns", "4 features that may change", "at most 3", "blackbox"],
         ),
-        (lambda: make_pipeline(one_hot(), Normalizer()), "linear", ["Normalizer", "column by column", "blackbox"]),
+        (lambda: make_pipeline(one_hot(), Normalizer()), "linear", ["Normalizer mixes", "6 features", "blackbox"]),
         (
             lambda: make_pipeline(one_hot(sparse_output=False), PCA(3), PolynomialFeatures()),
             "linear",
-            ["PCA", "column by column"],
+            ["PCA mixes columns"],
         ),
         (
             lambda: make_pipeline(one_hot(sparse_output=False), PCA(3)),
@@ -386,14 +386,6 @@ class Same(StandardScaler):  # type: ignore[misc]
             ["PCA", "mix columns", "linear models and ReLU networks", "blackbox"],
         ),
         (lambda: make_pipeline(one_hot(sparse_output=False), PCA(3), MinMaxScaler(clip=True)), "linear", ["PCA"]),
-        (lambda: on_numbers(PCA(1)), "linear", ["PCA", "column by column"]),
-        (lambda: on_numbers(KNNImputer()), "linear", ["KNNImputer", "column by column"]),
-        (lambda: on_numbers(Crossing()), "linear", ["Crossing", "column by column"]),
-        (
-            lambda: on_numbers(FunctionTransformer(lambda x: x + x.sum(axis=1, keepdims=True), validate=True)),
-            "linear",
-            ["<lambda>", "may mix columns", "one-to-one", "blackbox"],
-        ),
     ],
 )
 def test_what_cannot_be_followed_is_refused(steps: Any, final: str, words: list[str]) -> None:
@@ -431,7 +423,7 @@ def test_a_transformer_can_be_registered() -> None:
     estimator = fit(Halver(), LogisticRegression(), X)
     schema = Schema.infer(X, protected=[])
     with pytest.raises(ModelError, match="Halver"):
-        read(estimator, schema, X)
+        trace(Halver(), 3)
     register_transformer(Halver)
     assert "Halver" in traceable_transformers()
     oracle, classifier = read(estimator, schema, X)
@@ -452,10 +444,8 @@ def test_the_schema_may_list_the_columns_in_another_order(final: str) -> None:
 
 def test_columns_that_differ_are_refused() -> None:
     estimator = fit(one_hot(), FINALS["linear"])
-    with pytest.raises(DataError, match=r"same columns.*'age' is only in the classifier"):
+    with pytest.raises(DataError, match=r"all its columns.*'age' is only in the classifier"):
         read(estimator, Schema.infer(PEOPLE.drop(columns="age"), protected=[]))
-    with pytest.raises(DataError, match=r"same columns.*'zip' is only in the schema"):
-        read(estimator, Schema.infer(PEOPLE.assign(zip=range(len(PEOPLE))), protected=[]))
 
 
 @pytest.mark.filterwarnings("error")

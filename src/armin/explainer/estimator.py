@@ -26,12 +26,13 @@ from armin.explainer.constraints import check_parameters, check_whole
 from armin.explainer.fitted import Fitted
 from armin.explainer.judge import MisreadError
 from armin.explainer.memory import GuessingJudge, guessed_wrong
+from armin.explainer.reading import read_or_ask
 from armin.explainer.recheck import recheck
 from armin.explainer.settings import Decision, Reapply, Settings, Solving
 from armin.explainer.stress import Kind, StressTest, stress_test
 from armin.explainer.threads import in_one_thread, one_thread
 from armin.impute import AutoSampler, Imputer, NativeMissing, Sampler, as_sampler
-from armin.models.encoding import Oracle, read_classifier
+from armin.models.encoding import Oracle
 from armin.problem import Problem, Solution
 from armin.promise import Calibration
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses
@@ -183,7 +184,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self.check()
         decision = Oracle(self.classifier, self.schema, like, self.desired, self.threshold)
         oracle = decision.stricter(self.margin) if self.margin else decision
-        read = read_classifier(oracle, blackbox=self.method == "blackbox")
+        read = read_or_ask(oracle, self.method, self.max_options)
         self.fitted_ = Fitted(
             self.schema, tuple(decision.target.labels), like, decision, oracle, read, cost, sampler, self._settings(),
             imputer, isinstance(self.sampler, NativeMissing), oracle is not decision,

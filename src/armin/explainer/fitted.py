@@ -159,7 +159,7 @@ class Fitted:
         return self.refusals[pattern]
 
     def _refusal(self, codes: FloatArray, blank: BoolArray) -> str | None:
-        if blank.sum() > 1 and not isinstance(self.read.model, BlackBox):
+        if blank.sum() > 1 and not self.read.joint and not isinstance(self.read.model, BlackBox):
             # the steps of a model that was read work column by column, so that it takes blanks together if it takes
             # each of them alone; there are fewer columns than patterns
             filled = np.where(blank, [feature.low_code for feature in self.schema], codes)

@@ -18,14 +18,19 @@ import pandas as pd
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import DataError, ModelError, ParameterError
+from armin.models.asking import ask_trace, comparable
 from armin.models.decide import find_target
 from armin.models.inputs import Prepare, WholeNumbers, dense
+from armin.models.joint import JOINT, JointColumns, JointEncoder
 from armin.models.kinds import BlackBox, LinearModel, Model, ReluNetwork
 from armin.models.read import check_fitted, prepare_inputs, read_model, unwrap
-from armin.models.tracing import UntraceableError, fills_by_others, trace
+from armin.models.tracing import AtMost, Trace, UntraceableError, column_positions, fills_by_others, through, trace
 from armin.schema import Carried, Schema
 
-__all__ = ["Judge", "Oracle", "ReadClassifier", "read_classifier"]
+__all__ = ["MOST_TOGETHER", "Judge", "Oracle", "ReadClassifier", "read_classifier"]
+
+MOST_TOGETHER = 3
+"""Features that may change and stand behind one model input together; more are left to the black box."""
 
 
 class Encode(Protocol):
@@ -75,12 +80,17 @@ class Oracle:
         check_fitted(estimator)
         self.target = find_target(estimator, desired, threshold)
         self.names = _input_names(estimator)
-        if self.names is not None and sorted(self.names) != sorted(schema.names):
-            wrong = sorted(set(self.names) ^ set(schema.names))[0]
-            raise DataError(
-                f"The classifier and the schema must have the same columns. {wrong!r} is only in "
-                f"the {'classifier' if wrong in self.names else 'schema'}."
-            )
+        self.taken = self.names
+        """All columns that the estimator was fitted on; ``names`` leaves out those that it drops unseen."""
+        if self.names is not None:
+            lacking = [name for name in self.names if name not in schema.names]
+            dropped = _dropped(estimator) if lacking else set()
+            wrong = sorted(set(lacking) - dropped)
+            if wrong:
+                raise DataError(
+                    f"The classifier must find all its columns in the schema. {wrong[0]!r} is only in the classifier."
+                )
+            self.names = [name for name in self.names if name not in lacking]
         self._plain = _plain_table(self)
 
     def carrying(self, carried: Carried) -> Oracle:
@@ -203,14 +213,16 @@ class ReadClassifier:
     ----------
     model : the final model as arrays
     encode : codes (n, D) to model inputs (n, P), through the user's own fitted transformers
-    owners : int array of shape (P,), the schema position behind each model input; -1 if constant
+    owners : int array of shape (P,), the schema position behind each model input; -1 if constant, -2 if several
     complete_only : whether a blank is filled from the other columns, so that the reading holds for complete rows only
+    joint : the inputs that have several positions behind them
     """
 
     model: Model
     encode: Encode
     owners: IntArray
     complete_only: bool = False
+    joint: tuple[JointColumns, ...] = ()
 
     def carrying(self, oracle: Oracle) -> ReadClassifier:
         """The same for the carried columns of an oracle; ``owners`` stays the very same array."""
@@ -227,13 +239,14 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     wrapped, final = unwrap(oracle.estimator)
     steps = [step for outer in wrapped for step in _laid_open(outer)]
     model: Model = read_model(final, oracle.target.labels, threshold=oracle.threshold)
-    order = [schema.position(n) for n in oracle.names] if oracle.names is not None else list(range(len(schema)))
-    behind: list[int | None] = list(order)
+    behind: Trace = list(range(len(schema)))
+    if oracle.taken is not None:
+        behind = [schema.position(n) if n in schema.names else None for n in oracle.taken]
     followed: list[Any] = []
     prepare = prepare_inputs(final)
     for i, step in enumerate(steps):
         try:
-            behind = [None if p is None else behind[p] for p in trace(step, len(behind))]
+            behind = _behind(oracle, model, followed, steps[i:], behind)
         except UntraceableError as error:
             model, prepare = _fold(model, steps[i:], error), dense
             break
@@ -243,9 +256,65 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
             f"The steps before {type(final).__name__} were traced to {len(behind)} columns, but it takes "
             f"{model.n_inputs}. Use method='blackbox', and please report this."
         )
-    owners = np.array([-1 if p is None else p for p in behind], dtype=np.intp)
-    encode = _Encoder(_Steps(oracle, tuple(followed), prepare), owners)
-    return ReadClassifier(model, encode, owners, any(fills_by_others(step) for step in followed))
+    whole = _Steps(oracle, tuple(followed), prepare)
+    owners = np.array([-1 if p is None else JOINT if isinstance(p, frozenset) else p for p in behind], dtype=np.intp)
+    sets = sorted({p for p in behind if isinstance(p, frozenset)}, key=sorted)
+    joint = tuple(
+        JointColumns(tuple(sorted(one)), np.array([i for i, p in enumerate(behind) if p == one], dtype=np.intp))
+        for one in sets
+    )
+    alone = _Encoder(whole, owners)
+    filled = any(fills_by_others(step) for step in followed)
+    return ReadClassifier(model, JointEncoder(whole, alone, joint) if joint else alone, owners, filled, joint)
+
+
+def _behind(oracle: Oracle, model: Model, followed: Collection[Any], rest: list[Any], behind: Trace) -> Trace:
+    """What stands behind the outputs of the next step: known, or found by asking.
+
+    Raises
+    ------
+    UntraceableError
+        If too many columns stand behind an output, or the step is better folded into the model.
+    """
+    step = rest[0]
+    name = type(step).__name__
+    try:
+        found = through(behind, trace(step, len(behind)))
+        asks = any(isinstance(one, AtMost) and _too_wide(oracle.schema, [one]) for one in found)
+    except UntraceableError:
+        if isinstance(model, LinearModel | ReluNetwork) and all(_affine(later) is not None for later in rest):
+            raise
+        asks = True
+    if asks:
+        found = ask_trace(oracle.schema, _Steps(oracle, (*followed, step), comparable), name)
+    wide = _too_wide(oracle.schema, found)
+    if wide:
+        raise UntraceableError(
+            f"The step {name} mixes columns: {wide} features that may change stand behind one output, and at most "
+            f"{MOST_TOGETHER} can be followed exactly. Use method='blackbox', or train the model without it."
+        )
+    return found
+
+
+def _too_wide(schema: Schema, behind: Trace) -> int:
+    """How many features that may change stand behind one output, if they are too many; else 0."""
+    sets = {one for one in behind if isinstance(one, frozenset)}
+    most = max((sum(schema.features[p].actionable for p in one) for one in sets), default=0)
+    return most if most > MOST_TOGETHER else 0
+
+
+def _dropped(estimator: Any) -> set[str]:
+    """The columns that a leading ColumnTransformer leaves out, which need not be there."""
+    wrapped, final = unwrap(estimator)
+    first: Any = next((step for outer in (*wrapped, final) for step in _laid_open(outer)), None)
+    if type(first).__name__ != "ColumnTransformer" or not hasattr(first, "feature_names_in_"):
+        return set()
+    names = [str(name) for name in first.feature_names_in_]
+    used: set[int] = set()
+    for _, step, which in first.transformers_:
+        if step != "drop":
+            used |= set(column_positions(which, first, len(names)))
+    return {name for i, name in enumerate(names) if i not in used}
 
 
 def _input_names(estimator: Any) -> list[str] | None:
@@ -444,7 +513,7 @@ def _fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:
     if any(a is None for a in affine):
         raise why
     if not isinstance(model, LinearModel | ReluNetwork):
-        raise ModelError(
+        raise UntraceableError(
             f"The steps {', '.join(type(step).__name__ for step in steps)} mix columns, which can be followed exactly "
             f"for linear models and ReLU networks, not for a {type(model).__name__}. Use method='blackbox', or train "
             "the model without them."

@@ -1,28 +1,48 @@
-"""Which raw column stands behind each output of a fitted transformer.
+"""Which raw columns stand behind each output of a fitted transformer.
 
-A *trace* lists, for every output column, the one input column that it depends on, or None if it is
-constant. Transformers that work column by column have a trace; others do not, and are refused.
+A *trace* lists, for every output column, the one input column that it depends on, a set of them where there are
+several, or None if it is constant. What is not known of a step is found by asking it: :mod:`armin.models.asking`.
 
 >>> import numpy as np
->>> from sklearn.preprocessing import OneHotEncoder
+>>> from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 >>> trace(OneHotEncoder().fit(np.array([["a", "x"], ["b", "x"]])), 2)
 [0, 0, 1]
+>>> trace(PolynomialFeatures(interaction_only=True).fit(np.zeros((1, 2))), 2)
+[None, 0, 1, frozenset({0, 1})]
 """
 
 from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from armin.errors import ModelError
 
-__all__ = ["fills_by_others", "register_transformer", "trace", "traceable_transformers"]
+__all__ = [
+    "AtMost",
+    "Behind",
+    "Trace",
+    "fills_by_others",
+    "register_transformer",
+    "through",
+    "trace",
+    "traceable_transformers",
+]
 
-Trace = list[int | None]
+Behind = int | frozenset[int] | None
+"""The one column behind an output, several of them, or none."""
+Trace = list[Behind]
+
+
+class AtMost(frozenset[int]):
+    """Columns that an output can see; it may depend on fewer of them."""
+
+
+Tracer = Callable[[Any, int], Sequence[int | Collection[int] | None]]
 
 
 class UntraceableError(ModelError):
@@ -30,19 +50,19 @@ class UntraceableError(ModelError):
 
 
 def trace(transformer: Any, n_inputs: int) -> Trace:
-    """The input column behind each output column of a fitted transformer.
+    """The input columns behind each output column of a fitted transformer.
 
     Raises
     ------
     ModelError
-        If outputs depend on several inputs, or the transformer is not known.
+        If the transformer is not known.
     """
     if transformer is None or isinstance(transformer, str):
         return [] if transformer == "drop" else list(range(n_inputs))
     for cls in type(transformer).__mro__:
         found = _TRACERS.get(cls.__name__)
         if found is not None and cls.__module__.split(".")[0] in found[0]:
-            return found[1](transformer, n_inputs)
+            return [_plain(entry) for entry in found[1](transformer, n_inputs)]
         if "transform" in vars(cls):
             break  # a subclass that transforms in its own way is not what it inherits from
     raise UntraceableError(
@@ -52,13 +72,50 @@ def trace(transformer: Any, n_inputs: int) -> Trace:
     )
 
 
-def register_transformer(cls: type, tracer: Callable[[Any, int], Trace] | None = None) -> None:
-    """Declare that a transformer works column by column.
+def _plain(entry: int | Collection[int] | None) -> Behind:
+    """A set of one column is that column, and the empty set none."""
+    if entry is None or isinstance(entry, int | np.integer):
+        return None if entry is None else int(entry)
+    several = (AtMost if isinstance(entry, AtMost) else frozenset)(int(i) for i in entry)
+    return several if len(several) > 1 else next(iter(several), None)
+
+
+def through(first: Sequence[Behind], second: Iterable[Behind]) -> Trace:
+    """The trace of two transformers, one after the other.
+
+    >>> through([4, None, 7], [frozenset({0, 2}), frozenset({0, 1}), 2, None])
+    [frozenset({4, 7}), 4, 7, None]
+    """
+    found: Trace = []
+    for entry in second:
+        if entry is None or isinstance(entry, int):
+            found.append(None if entry is None else first[entry])
+        else:
+            behind = [first[i] for i in entry]
+            columns = {i for one in behind if one is not None for i in (one if isinstance(one, frozenset) else (one,))}
+            unsure = isinstance(entry, AtMost) or any(isinstance(one, AtMost) for one in behind)
+            found.append(_plain(AtMost(columns) if unsure else columns))
+    return found
+
+
+def register_transformer(cls: type, tracer: Tracer | None = None) -> None:
+    """Declare which columns stand behind the outputs of a transformer.
 
     Parameters
     ----------
     cls : the transformer's class
-    tracer : ``tracer(fitted, n_inputs)`` gives the input column of each output; one to one if left out
+    tracer : ``tracer(fitted, n_inputs)`` gives for each output its input column, a set of them where there are several,
+        or None if it is constant. Left out: the transformer works column by column, one to one
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> class Ratio(BaseEstimator):
+    ...     def transform(self, X):
+    ...         return X[:, :1] / X[:, 1:]
+    >>> register_transformer(Ratio, lambda fitted, n_inputs: [{0, 1}])
+    >>> trace(Ratio(), 2)
+    [frozenset({0, 1})]
     """
     _TRACERS[cls.__name__] = ((cls.__module__.split(".")[0],), tracer or _one_to_one)
 
@@ -124,12 +181,8 @@ def _pipeline(pipeline: Any, n_inputs: int) -> Trace:
     outputs: Trace = list(range(n_inputs))
     for _, step in pipeline.steps:
         if not hasattr(step, "fit_resample"):  # imbalanced-learn's samplers act in fit only
-            outputs = _through(outputs, trace(step, len(outputs)))
+            outputs = through(outputs, trace(step, len(outputs)))
     return outputs
-
-
-def _through(first: Trace, second: Trace) -> Trace:
-    return [None if i is None else first[i] for i in second]
 
 
 def _column_transformer(columns: Any, n_inputs: int) -> Trace:
@@ -141,8 +194,12 @@ def _column_transformer(columns: Any, n_inputs: int) -> Trace:
         if not width:
             continue
         inputs = column_positions(which, columns, n_inputs)
-        # a single column leaves nothing to mix
-        piece = inputs * width if len(inputs) == 1 else _through(list(inputs), trace(step, len(inputs)))
+        piece: Trace
+        try:
+            # a single column leaves nothing to mix
+            piece = [*inputs] * width if len(inputs) == 1 else through(inputs, trace(step, len(inputs)))
+        except UntraceableError:  # whatever it does, it sees no other columns
+            piece = [AtMost(inputs)] * width
         if len(piece) != width:
             raise UntraceableError(f"The step {name!r} has {width} outputs; {len(piece)} traced.")
         outputs[place] = piece
@@ -201,6 +258,10 @@ def _table_vectorizer(vectorizer: Any, n_inputs: int) -> Trace:
     return [behind.get(name) for name in vectorizer.all_outputs_]
 
 
+def _polynomial(features: Any, n_inputs: int) -> Trace:
+    return [_plain(np.flatnonzero(powers).tolist()) for powers in features.powers_]
+
+
 _SKLEARN = ("sklearn",)
 _ONE_TO_ONE = (
     "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PowerTransformer", "QuantileTransformer",
@@ -212,7 +273,7 @@ _SELECTORS = (
     "VarianceThreshold", "SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe",
     "GenericUnivariateSelect", "SelectFromModel", "RFE", "RFECV", "SequentialFeatureSelector",
 )  # fmt: skip
-_TRACERS: dict[str, tuple[tuple[str, ...], Callable[[Any, int], Trace]]] = {
+_TRACERS: dict[str, tuple[tuple[str, ...], Tracer]] = {
     **dict.fromkeys(_ONE_TO_ONE, (_SKLEARN, _one_to_one)),
     **dict.fromkeys(_NAMED, (_SKLEARN, _by_names)),
     **dict.fromkeys(_SELECTORS, (_SKLEARN, _selector)),
@@ -221,6 +282,7 @@ _TRACERS: dict[str, tuple[tuple[str, ...], Callable[[Any, int], Trace]]] = {
     "ColumnParts": (("armin",), _own_word),  # from armin.models.parts
     "BinningProcess": (("optbinning",), _selector),
     "FunctionTransformer": (_SKLEARN, _function),
+    "PolynomialFeatures": (_SKLEARN, _polynomial),
     "Pipeline": (("sklearn", "imblearn"), _pipeline),
     "ColumnTransformer": (_SKLEARN, _column_transformer),
     "FeatureUnion": (_SKLEARN, _union),

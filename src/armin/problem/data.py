@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
-from enum import Enum
 from functools import cached_property
 from typing import Literal
 
@@ -32,6 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
 from armin.models.kinds import Model
+from armin.problem.blocks import Block, Choice
+from armin.problem.found import PathPoint, Solution, Status
 from armin.problem.sums import SumRule
 
 __all__ = [
@@ -45,9 +46,6 @@ __all__ = [
     "check_prices",
     "required_weight",
 ]
-
-Choice = tuple[int, ...]
-"""One option index for each of the problem's features, 0 = keep."""
 
 WEIGHT_TOLERANCE = 1e-9
 """Slack, relative to the total weight, when a weight is compared with the required one."""
@@ -128,6 +126,7 @@ class Problem:
     forbidden : choices that are ruled out one by one
     forbidden_sets : sets of features (their positions in ``options``): a choice that changes exactly these is ruled out
     forbidden_cores : sets of features: a choice that changes all of these, and perhaps more, is ruled out
+    blocks : model inputs that several of the features determine together
     checks : whether options and rules are checked, as they need not be where they come from another problem
     """
 
@@ -143,6 +142,7 @@ class Problem:
     forbidden: frozenset[Choice] = frozenset()
     forbidden_sets: frozenset[frozenset[int]] = frozenset()
     forbidden_cores: frozenset[frozenset[int]] = frozenset()
+    blocks: tuple[Block, ...] = ()
     checks: InitVar[bool] = True
 
     def __post_init__(self, checks: bool) -> None:
@@ -234,7 +234,25 @@ class Problem:
         for option, j in zip(self.options, choice, strict=True):
             if j:
                 matrix[:, option.columns] = option.outcomes[:, j, :]
+        for block in self.blocks:
+            if any(choice[d] for d in block.members):
+                matrix[:, block.columns] = block.after([choice])[:, 0, :]
         return matrix
+
+    def inputs_after(self, batch: IntArray) -> FloatArray:
+        """The model inputs (M, N, P) after each of M choices, the rows of ``batch``."""
+        inputs = np.repeat(self.candidates[None, :, :], batch.shape[0], axis=0)
+        rows = np.arange(self.n_candidates)[None, :, None]
+        for d, option in enumerate(self.options):
+            changed = np.flatnonzero(batch[:, d])
+            if changed.size:
+                moved = np.swapaxes(option.outcomes[:, batch[changed, d], :], 0, 1)  # (changed, 1 or N, E)
+                inputs[changed[:, None, None], rows, option.columns] = moved
+        for block in self.blocks:
+            changed = np.flatnonzero(batch[:, block.members].any(axis=1))
+            if changed.size:
+                inputs[changed[:, None, None], rows, block.columns] = np.swapaxes(block.after(batch[changed]), 0, 1)
+        return inputs
 
     def accepted(self, choice: Choice) -> BoolArray:
         """Which candidates get the desired decision after ``choice``."""
@@ -309,76 +327,10 @@ class Problem:
             candidates=self.candidates[rows],
             weights=self.weights[rows],
             options=options,
+            blocks=tuple(block.among(rows) for block in self.blocks),
             required=required,
             checks=False,
         )
-
-
-class Status(Enum):
-    """How a solve ended."""
-
-    OPTIMAL = "optimal"
-    """The choice is proved to be the cheapest."""
-    FEASIBLE = "feasible"
-    """Time ran out; the choice is valid, the bound says how much cheaper another could be."""
-    INFEASIBLE = "infeasible"
-    """It is proved that no choice satisfies the problem."""
-    UNKNOWN = "unknown"
-    """Time ran out before any valid choice was found."""
-
-    @property
-    def has_choice(self) -> bool:
-        return self in (Status.OPTIMAL, Status.FEASIBLE)
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What a solver found.
-
-    Attributes
-    ----------
-    status : how the solve ended
-    choice : the options taken, or None
-    cost : its cost, or None
-    bound : no valid choice costs less than this; infinity if infeasible
-    seconds : wall-clock time, without what it takes to compile the search
-    solver : which solver answered
-    nodes : search nodes, or 0 where that has no meaning
-    """
-
-    status: Status
-    choice: Choice | None
-    cost: float | None
-    bound: float
-    seconds: float
-    solver: str
-    nodes: int = 0
-
-    @property
-    def gap(self) -> float | None:
-        """``(cost - bound) / cost``, 0 if proved, None without a choice."""
-        if self.cost is None:
-            return None
-        if self.status is Status.OPTIMAL or self.cost <= 0:
-            return 0.0
-        return max(0.0, (self.cost - self.bound) / self.cost)
-
-
-@dataclass(frozen=True, eq=False)
-class PathPoint:
-    """A step of the path from cheap and doubtful to dear and certain.
-
-    Attributes
-    ----------
-    solution : what the solver found
-    weight : the accepted weight. The solution answers every requirement above the weight of the point
-        before it, up to this one. Where the solution has no choice: the requirement that ended the path.
-    confidence : ``weight`` divided by the total weight
-    """
-
-    solution: Solution
-    weight: float
-    confidence: float
 
 
 def _check(problem: Problem) -> None:
@@ -412,6 +364,8 @@ def _check_parts(problem: Problem) -> None:
     seen: set[int] = set()
     for option in problem.options:
         _check_options(option, problem.n_candidates, problem.candidates, seen)
+    for block in problem.blocks:
+        _check_block(block, problem, seen)
     for rule in problem.rules:
         shape = (problem.options[rule.first].size, problem.options[rule.second].size)
         if rule.allowed.shape != shape or not rule.allowed[0, 0]:
@@ -458,3 +412,24 @@ def _check_options(option: Options, n: int, candidates: FloatArray, seen: set[in
     if columns & seen:
         raise ParameterError(f"The model inputs {sorted(columns & seen)} belong to two features.")
     seen |= columns
+
+
+def _check_block(block: Block, problem: Problem, seen: set[int]) -> None:
+    members = sorted(set(block.members))
+    if len(members) < 2 or members != list(block.members) or not 0 <= members[0] <= members[-1] < len(problem.options):
+        raise ParameterError(
+            f"The members of a Block must be two or more of the {len(problem.options)} features' positions, ascending. "
+            f"Got {block.members}."
+        )
+    columns = set(block.columns.tolist())
+    if columns & seen:
+        raise ParameterError(f"The model inputs {sorted(columns & seen)} belong to a Block and to another feature.")
+    seen |= columns
+    kept = block.after([problem.keep])
+    shape = (problem.n_candidates, block.columns.size)
+    if kept.shape not in ((1, 1, shape[1]), (shape[0], 1, shape[1])):
+        raise ParameterError(
+            f"The outcomes of a Block must have shape (1 or {shape[0]}, combinations, {shape[1]}). Got {kept.shape}."
+        )
+    if not np.array_equal(np.broadcast_to(kept[:, 0], shape), problem.candidates[:, block.columns], equal_nan=True):
+        raise ParameterError(f"A Block must keep every candidate as it is where none of {block.members} changes.")

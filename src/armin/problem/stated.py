@@ -11,6 +11,7 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
 from armin.problem.data import Choice, Problem
+from armin.problem.joined import foresee, join
 from armin.problem.remembered import Priced, Remembered, price
 from armin.problem.rules import apply_rules, sum_rules
 
@@ -120,7 +121,15 @@ def state_problem(
     if not asks_completions:
         judged = row[None, :].copy()
     known = remembered if remembered is not None else Remembered(grid.schema, read, cost)
+    # inputs of several columns are asked about for whole people
+    values = {
+        move.position: _of_each(grid, i, judged.shape[0], asks_row, asks_completions)
+        for i, move in enumerate(grid.moves)
+        if read.joint
+    }
+    foresee(read, judged, values)
     inputs, parts = _priced(judged, weights, grid, read, cost, known, asks_row, asks_completions)
+    options, blocks = join(read, judged, inputs, values, tuple(part.options for part in parts))
     if asks_row:
         total = float(weights.sum())
         weights_all = np.append(weights, total) if asks_completions else np.ones(1)
@@ -129,7 +138,7 @@ def state_problem(
         weights_all = weights
     problem = Problem(
         candidates=inputs,
-        options=tuple(part.options for part in parts),
+        options=options,
         model=read.model,
         required=required,
         weights=weights_all,
@@ -137,6 +146,7 @@ def state_problem(
         aggregate=cost.aggregate,
         rules=rules,
         sums=sum_rules(grid, candidates),
+        blocks=blocks,
         checks=False,
     )
     prices = tuple(part.prices for part in parts)
@@ -216,3 +226,14 @@ def _judged(grid: ActionGrid, i: int, distinct: _Distinct, asks_row: bool, asks_
     if not asks_completions:
         return submitted
     return np.concatenate([distinct.rows, submitted])
+
+
+def _of_each(grid: ActionGrid, i: int, n: int, asks_row: bool, asks_completions: bool) -> FloatArray:
+    """The codes (1 or n, J) that the options of move ``i`` give to each of the problem's candidates."""
+    move = grid.moves[i]
+    if not asks_row or move.mode == "observed":
+        return move.values
+    submitted = grid.submitted(i)[None, :]
+    if not asks_completions:
+        return submitted
+    return np.concatenate([np.broadcast_to(move.values, (n - 1, move.size)), submitted])

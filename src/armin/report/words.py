@@ -140,7 +140,8 @@ def _proof(summary: dict[str, Any]) -> Message:
     proof, status = summary["proof"], summary["status"]
     seconds = proof["seconds"]
     time = Quantity(round(seconds * 1000), "ms") if seconds < 1 else Quantity(round(seconds, 1), "s", 0.1)
-    values = {"solver": proof["solver"], "time": time}
+    solver = Message("proof.by_cost") if proof["solver"] == "blackbox" else proof["solver"]
+    values = {"solver": solver, "time": time}
     if status == "optimal":
         return Message("proof.optimal" if summary.get("rank", 1) == 1 else "proof.optimal_rest", **values)
     if status == "infeasible" or not proof["bound"]:

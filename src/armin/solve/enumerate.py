@@ -156,9 +156,6 @@ def best_by_enumeration(
 def _weights_accepted(problem: Problem, batch: NDArray[np.intp]) -> NDArray[np.float64]:
     """The accepted weight after each choice of ``batch`` (M, D)."""
     m, n = batch.shape[0], problem.n_candidates
-    inputs = np.repeat(problem.candidates[None, :, :], m, axis=0)
-    for i, option in enumerate(problem.options):
-        picked = np.swapaxes(option.outcomes[:, batch[:, i], :], 0, 1)  # (M, 1 or N, E)
-        inputs[:, :, option.columns] = picked
+    inputs = problem.inputs_after(batch)
     accepted = problem.model.settles(inputs.reshape(m * n, problem.candidates.shape[1])).reshape(m, n)
     return np.asarray(accepted @ problem.weights)

@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 
 from armin.arrays import IntArray
 from armin.errors import ParameterError, SolverError
 from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, TreeEnsemble
 from armin.problem import Problem, Solution, Status
+from armin.solve.blocks import parts_of
 from armin.solve.milo.linear import write_linear
 from armin.solve.milo.program import SOLVER_TOLERANCE, Answer, Late, Program
 from armin.solve.milo.reduce import merge_candidates, merge_options
@@ -87,6 +89,8 @@ def solve_by_milo(
     callback : asked between two programs; returning False ends it. A solver at work does not look at it.
     """
     start = time.perf_counter()
+    if problem.blocks:
+        return _by_parts(problem, solver, time_limit, formulation, callback)
     run = _leaf(solver)
     name = f"milo-{solver}"
     if isinstance(problem.model, BlackBox) or formulation not in FORMULATIONS:
@@ -121,6 +125,39 @@ def solve_by_milo(
             bound = cost if answer.status is Status.OPTIMAL else min(bound, cost)
             return Solution(answer.status, choice, cost, bound, seconds, name, nodes)
         program = program.without(picked)
+
+
+def _by_parts(
+    problem: Problem, solver: str, time_limit: float | None, formulation: str, callback: Callback | None
+) -> Solution:
+    """The best of the parts that a problem with blocks comes apart into, each written as a program of its own."""
+    start, name = time.perf_counter(), f"milo-{solver}"
+    best: Solution | None = None
+    bound, nodes = float("inf"), 0
+    fixed = bool(problem.forbidden_sets or problem.forbidden_cores)
+    for part in parts_of(problem, fixed):
+        worst = float("inf") if best is None or best.cost is None else best.cost
+        merged = part.merged(worst) if part.floor < worst else None
+        if merged is None:
+            continue
+        left = None if time_limit is None else time_limit - (time.perf_counter() - start)
+        if left is not None and left <= 0:
+            bound = min(bound, part.floor)
+            continue
+        found = solve_by_milo(merged.problem, solver, left, formulation, callback)
+        nodes += found.nodes
+        bound = min(bound, max(part.floor, found.bound))
+        if found.choice is not None:
+            whole = merged.whole(found.choice)
+            cost = problem.cost(whole)
+            best = replace(found, choice=whole, cost=cost) if cost < worst else best
+    seconds = time.perf_counter() - start
+    if best is None or best.cost is None:
+        status = Status.INFEASIBLE if bound == float("inf") else Status.UNKNOWN
+        return Solution(status, None, None, bound, seconds, name, nodes)
+    proved = bound >= best.cost * (1.0 - 1e-12)  # costs of a part are added up in another order
+    status, bound = (Status.OPTIMAL, best.cost) if proved else (Status.FEASIBLE, min(bound, best.cost))
+    return Solution(status, best.choice, best.cost, bound, seconds, name, nodes)
 
 
 def _reduce(problem: Problem, until: float) -> tuple[Problem, tuple[IntArray, ...] | None]:

@@ -9,7 +9,7 @@ import logging
 import os
 from pathlib import Path
 
-from armin.models.kinds import LinearModel, ReluNetwork, TreeEnsemble
+from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, TreeEnsemble
 from armin.problem import PathPoint, Problem, Solution
 from armin.solve.repeat import Differ, check_several, repeat
 from armin.solve.search.drive import Engine, drive
@@ -121,9 +121,15 @@ def search_best(
 def _engine(problem: Problem, apart: bool) -> Engine:
     """The engine for the problem's model; asking the model where a bound would need numbers and there are none."""
     engine: Engine | None = None
-    if problem.sums:
-        return SplitEngine(problem, _engine)
-    if isinstance(problem.model, LinearModel):
+    if problem.sums and problem.blocks:
+        engine = None  # neither way to cut a problem into parts knows the other's
+    elif problem.sums:
+        engine = SplitEngine(problem, _engine)
+    elif problem.blocks and not isinstance(problem.model, BlackBox):
+        from armin.solve.search.parts import PartsEngine
+
+        engine = PartsEngine(problem, apart, _engine)
+    elif isinstance(problem.model, LinearModel):
         with uncounted():
             from armin.solve.search.linear.engine import start_linear
 

@@ -89,7 +89,10 @@ class BlackBoxEngine:
     ----------
     bound : every choice that costs less was asked about
     nodes : how many choices were asked about
+    name : what the solutions say about who found them
     """
+
+    name = "blackbox"
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.bound, self.nodes = problem, 0.0, 0
@@ -138,11 +141,6 @@ class BlackBoxEngine:
 def _weights_accepted(problem: Problem, batch: IntArray) -> FloatArray:
     """The accepted weight after each choice of ``batch`` (M, features)."""
     m, n = batch.shape[0], problem.n_candidates
-    inputs = np.repeat(problem.candidates[None, :, :], m, axis=0)
-    for f, option in enumerate(problem.options):
-        changed = np.flatnonzero(batch[:, f])
-        if changed.size:
-            moved = np.swapaxes(option.outcomes[:, batch[changed, f], :], 0, 1)  # (changed, 1 or N, E)
-            inputs[changed[:, None, None], np.arange(n)[None, :, None], option.columns] = moved
+    inputs = problem.inputs_after(batch)
     accepted = problem.model.settles(inputs.reshape(m * n, inputs.shape[2])).reshape(m, n)
     return np.asarray(accepted @ problem.weights, dtype=np.float64)

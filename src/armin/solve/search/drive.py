@@ -113,7 +113,8 @@ class Drive:
         about: tuple[float, int] | None = None,
     ) -> Solution:
         seconds, nodes = about or self._about()
-        return Solution(status, choice, cost, bound, seconds, self.name, nodes)
+        name = getattr(self.engine, "name", self.name)  # an engine may have a name of its own
+        return Solution(status, choice, cost, bound, seconds, name, nodes)
 
 
 def drive(

@@ -256,13 +256,15 @@ def _uneven(problem: Problem, d: int, rows: Folded, moves: Gains, special: bool,
             return
     level = change[0]
     shape = change - level[None]
-    open_ = list(range(rest.size))
-    while open_:
-        like = [i for i in open_ if float(np.abs(shape[:, i] - shape[:, open_[0]]).max()) <= moves.doubt]
+    open_ = np.arange(rest.size)
+    while open_.size:
+        # few are alike, which one candidate tells as a rule
+        near = open_[np.abs(shape[-1, open_, 0] - shape[-1, open_[0], 0]) <= moves.doubt]
+        like = near[np.abs(shape[:, near] - shape[:, open_[:1]]).max(axis=(0, 2)) <= moves.doubt]
         gain, chosen = level[like], begin + rest[like]
         if not special:
             best = np.maximum.accumulate(np.concatenate([[-np.inf], gain[:, 0]]))
             use = gain[:, 0] > best[:-1] - moves.doubt
             gain, chosen = gain[use], chosen[use]
         yield Pattern(shape[:, open_[0]], chosen, gain, True)
-        open_ = [i for i in open_ if i not in like]
+        open_ = np.setdiff1d(open_, like, assume_unique=True)

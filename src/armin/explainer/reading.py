@@ -1,0 +1,80 @@
+"""The classifier as arrays or, where its steps mix columns beyond what can be followed, as a black box to be asked."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from itertools import combinations
+
+import numpy as np
+
+from armin.models.asking import draw_codes
+from armin.models.encoding import Oracle, ReadClassifier, read_classifier
+from armin.models.tracing import UntraceableError
+from armin.schema import Schema
+
+__all__ = ["BlackBoxWarning", "read_or_ask"]
+
+_ROWS = 1000
+"""Rows by which the speed of the classifier is measured."""
+
+
+class BlackBoxWarning(UserWarning):
+    """A classifier cannot be followed through its own steps, so that it is asked about choices in order of cost."""
+
+
+def read_or_ask(oracle: Oracle, method: object, max_options: int) -> ReadClassifier:
+    """Read a classifier; with ``method="auto"`` one whose steps cannot be followed is wrapped, with a warning.
+
+    Parameters
+    ----------
+    oracle : the classifier
+    method : as in :class:`armin.ARMIN`
+    max_options : options of one number, for the estimate of how long asking takes
+
+    Raises
+    ------
+    ModelError
+        If the classifier cannot be read, and another method than "auto" or "blackbox" is wanted.
+    """
+    if method == "blackbox":
+        return read_classifier(oracle, blackbox=True)
+    try:
+        return read_classifier(oracle)
+    except UntraceableError as error:
+        if method != "auto":
+            raise
+        read = read_classifier(oracle, blackbox=True)
+        warnings.warn(f"{error} Until then, {_estimate(oracle, max_options)}", BlackBoxWarning, stacklevel=4)
+        return read
+
+
+def _estimate(oracle: Oracle, max_options: int) -> str:
+    """What asking in order of cost takes, from the classifier's own speed."""
+    schema = oracle.schema
+    sizes = _sizes(schema, max_options)
+    one, two = sum(sizes), sum(a * b for a, b in combinations(sizes, 2))
+    rows = draw_codes(schema, _ROWS, np.random.default_rng(0))
+    start = time.perf_counter()
+    try:
+        oracle.accepts(rows)
+    except Exception:  # whatever a user's pipeline raises on rows that nobody has
+        speed = None
+    else:
+        speed = _ROWS / max(time.perf_counter() - start, 1e-9)
+    said = (
+        "the classifier itself is asked about choices in order of cost, which is exact when it ends. There are up to "
+    )
+    said += f"{one:,} with one change and {two:,} with two"
+    if speed is None:
+        return said + "."
+    return said + f": about {one / speed:.2g} s and {two / speed:.2g} s for a row without blanks. Set time_limit."
+
+
+def _sizes(schema: Schema, max_options: int) -> list[int]:
+    """How many options each feature that may change can have."""
+    return [
+        min(max_options, int(feature.high_code - feature.low_code) if feature.kind != "continuous" else max_options)
+        for feature in schema
+        if feature.actionable
+    ]

@@ -1,0 +1,208 @@
+"""The engine for problems with blocks: it goes through their parts, each with the engine of its model.
+
+A part in which no cluster changes more than one member has as many options as the features have, and is searched
+first. What it finds is a budget for the others, whose combinations are written down only as far as a choice below the
+budget can have them. Where nothing is found, the budget grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from armin.problem import Choice, Problem
+from armin.solve.blocks import Merged, Part, parts_of
+from armin.solve.clusters import TooManyError
+from armin.solve.search.blackbox import BlackBoxEngine
+from armin.solve.search.drive import Engine, Start
+from armin.solve.search.goals import Bans, Cheapest, Frontier, Goal, Several, Stairs, sets_as_words
+
+__all__ = ["PartsEngine"]
+
+_STEP = 2.0  # from one budget to the next
+
+
+class _Seen:
+    """A goal as a part sees it: choices in the part's own terms, and nothing that costs more than its options go."""
+
+    def __init__(self, goal: Goal, merged: Merged) -> None:
+        self.goal, self.merged = goal, merged
+        self._from: tuple[Stairs, Bans] | None = None
+        self._to: tuple[Stairs, Bans] | None = None
+
+    @property
+    def apart(self) -> bool:
+        return self.goal.apart
+
+    @property
+    def required(self) -> float:
+        return self.goal.required
+
+    @property
+    def worst(self) -> float:
+        return min(self.goal.worst, self.merged.cap)
+
+    @property
+    def one_by_one(self) -> bool:
+        return isinstance(self.goal, Several) and self.goal.one_by_one
+
+    @property
+    def best(self) -> tuple[float, Choice] | None:
+        return self.goal.best
+
+    def stairs(self) -> Stairs:
+        return self._tables()[0]
+
+    def bans(self) -> Bans:
+        return self._tables()[1]
+
+    def offer(self, choice: Choice, cost: float, weight: float) -> bool:
+        whole, problem = self.merged.whole(choice), self.merged.part.problem
+        return problem.allows(whole) and self.goal.offer(whole, problem.cost(whole), weight)
+
+    def settle(self) -> bool:
+        return False
+
+    def _tables(self) -> tuple[Stairs, Bans]:
+        """Stairs and bans in the part's terms, made anew when the goal's have changed."""
+        now = (self.goal.stairs(), self.goal.bans())
+        if self._to is None or self._from is None or any(a is not b for a, b in zip(now, self._from, strict=True)):
+            stairs, bans = now
+            capped = stairs._replace(cost=np.minimum(stairs.cost, self.merged.cap))
+            self._from, self._to = now, (capped, _translated(bans, self.merged))
+        return self._to
+
+
+class _SeenCheapest(_Seen, Cheapest):  # type: ignore[override]  # engines ask what sort of goal it is, and for nothing else
+    pass
+
+
+class _SeenFrontier(_Seen, Frontier):  # type: ignore[override]  # as above
+    pass
+
+
+class _SeenSeveral(_Seen, Several):  # type: ignore[override]  # as above
+    pass
+
+
+def _seen(goal: Goal, merged: Merged) -> Goal:
+    kinds = ((Cheapest, _SeenCheapest), (Frontier, _SeenFrontier), (Several, _SeenSeveral))
+    for kind, seen in kinds:
+        if isinstance(goal, kind):
+            return seen(goal, merged)
+    return _Seen(goal, merged)
+
+
+def _translated(bans: Bans, merged: Merged) -> Bans:
+    """Sets of features of the whole as sets of the part's features; those that no choice of it has are left out."""
+    sets, price, core = [], [], []
+    for words, cost, is_core in zip(bans.sets.tolist(), bans.price.tolist(), bans.core.tolist(), strict=True):
+        bits = sum(word << (64 * w) for w, word in enumerate(words))
+        features = frozenset(i for i in range(bits.bit_length()) if bits >> i & 1)
+        found = merged.features_of(features, exactly=not is_core)
+        if found is not None:
+            sets.append(found)
+            price.append(cost)
+            core.append(is_core)
+    width = len(merged.features)
+    return Bans(sets_as_words(sets, width), np.array(price, dtype=np.float64), np.array(core, dtype=np.bool_))
+
+
+@dataclass(eq=False)
+class _Run:
+    """The search of one part.
+
+    Attributes
+    ----------
+    cap : the part has all its choices that cost less
+    done : all that costs less is known
+    """
+
+    part: Part
+    merged: Merged | None = None
+    engine: Engine | None = None
+    cap: float = -1.0
+    done: float = 0.0
+    nodes: int = 0
+
+    @property
+    def bound(self) -> float:
+        """No choice that is wanted and in no part before this one costs less."""
+        return max(self.part.floor, self.done)
+
+
+class PartsEngine:
+    """A search through the parts of a problem with blocks.
+
+    Attributes
+    ----------
+    bound : no choice that the goal wants costs less
+    nodes : how many nodes were visited in all parts
+    """
+
+    def __init__(self, problem: Problem, apart: bool, start: Start) -> None:
+        self.problem, self.apart, self.start = problem, apart, start
+        self.runs: list[_Run] = []
+        self.asking: BlackBoxEngine | None = None
+        self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
+        self.cap = 0.0
+
+    @property
+    def bound(self) -> float:
+        if self.asking is not None:
+            return self.asking.bound
+        return min((run.bound for run in self.runs), default=0.0)
+
+    @property
+    def name(self) -> str:
+        """What the solutions say about who found them."""
+        return "search" if self.asking is None else self.asking.name
+
+    @property
+    def nodes(self) -> int:
+        asked = 0 if self.asking is None else self.asking.nodes
+        return asked + sum(run.nodes + (0 if run.engine is None else run.engine.nodes) for run in self.runs)
+
+    def search(self, goal: Goal) -> Iterator[None]:
+        """Offer the choices of all parts, under budgets that grow until the goal has what it wants."""
+        if not self.runs:
+            banned = bool(self.problem.forbidden_sets or self.problem.forbidden_cores)
+            fixed = banned or self.apart or isinstance(goal, Several)
+            self.runs = [_Run(part) for part in parts_of(self.problem, fixed)]
+            self.cap = _STEP * max((run.part.floor for run in self.runs), default=0.0)
+        if self.asking is None:
+            try:
+                yield from self._through(goal)
+                return
+            except TooManyError:  # in order of cost, which needs no list
+                self.asking = BlackBoxEngine(self.problem)
+        yield from self.asking.search(goal)
+
+    def _through(self, goal: Goal) -> Iterator[None]:
+        yield from self._advance(self.runs[0], goal, np.inf)
+        if goal.worst < np.inf:  # what is known is budget enough
+            self.cap = max(self.cap, goal.worst)
+        while len(self.runs) > 1:
+            for run in self.runs[1:]:
+                yield from self._advance(run, goal, min(goal.worst, self.cap))
+            if goal.worst <= self.cap or self.cap > self.dearest:
+                break
+            self.cap = max(_STEP * self.cap, self.dearest / 256.0) if self.cap < self.dearest else np.inf
+        for run in self.runs:
+            run.done = goal.worst
+
+    def _advance(self, run: _Run, goal: Goal, cap: float) -> Iterator[None]:
+        """Offer all choices of a part that cost less than ``cap``."""
+        if run.part.floor < cap:
+            if run.cap < cap:
+                run.nodes += 0 if run.engine is None else run.engine.nodes
+                run.merged, run.cap = run.part.merged(cap), cap
+                run.engine = None if run.merged is None else self.start(run.merged.problem, self.apart)
+                yield
+            if run.engine is not None and run.merged is not None:
+                for _ in run.engine.search(_seen(goal, run.merged)):
+                    run.done = max(run.done, min(run.engine.bound, run.cap))
+                    yield
+        run.done = max(run.done, min(cap, goal.worst))

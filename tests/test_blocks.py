@@ -1,0 +1,164 @@
+"""Model inputs that several features determine together: every solver against a list of all choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from armin.errors import ParameterError, SolverError
+from armin.models.kinds import Above, LinearModel
+from armin.problem import Block, JointTable, Options, Problem, Solution, Status
+from armin.solve import clusters, solve, solve_best, solve_path
+from armin.solve.blocks import parts_of
+from armin.solve.repeat import DIFFER, Differ
+from armin.solve.robust import solve_robust
+from armin.solve.search import search
+
+from blocky import blocky
+from problems import Kind, stump, stumps
+from searching import check, check_best, check_honest, check_path, valid
+
+KINDS: tuple[Kind, ...] = ("linear", "trees", "relu", "deep", "blackbox")
+SOLVERS = [
+    *(pytest.param("search", kind, 12, id=f"search-{kind}") for kind in KINDS),
+    pytest.param("enumerate", "trees", 6, id="enumerate"),
+    *(pytest.param("milo", kind, 4, id=f"milo-{kind}") for kind in ("linear", "trees", "relu")),
+]
+every_solver = pytest.mark.parametrize(("method", "kind", "examples"), SOLVERS)
+
+
+def check_all(method: str, kind: Kind, examples: int) -> None:
+    """The cheapest choice, the whole path, several that differ: each against a list of all choices."""
+
+    @settings(deadline=None, max_examples=examples)
+    @given(blocky(kind), st.integers(1, 4), st.sampled_from(DIFFER))
+    def law(problem: Problem, count: int, differ: Differ) -> None:
+        check(problem, solve(problem, method))
+        check_path(problem, solve_path(problem, method))
+        check_best(problem, solve_best(problem, count, method, differ=differ), count, differ)
+
+    law()
+
+
+@every_solver
+def test_every_question(method: str, kind: Kind, examples: int) -> None:
+    check_all(method, kind, examples)
+
+
+@pytest.mark.slow
+@every_solver
+def test_every_question_at_length(method: str, kind: Kind, examples: int) -> None:
+    check_all(method, kind, 20 * examples)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_for_all_candidates(kind: Kind) -> None:
+    @settings(deadline=None, max_examples=5)
+    @given(blocky(kind))
+    def law(problem: Problem) -> None:
+        whole = problem.demanding(float(problem.weights.sum()))
+        check(whole, replace(solve_robust(problem, "search"), seconds=0.0))
+
+    law()
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees", "relu"])
+def test_a_search_that_is_stopped_claims_no_more_than_is_true(kind: Kind) -> None:
+    @settings(deadline=None, max_examples=8)
+    @given(blocky(kind), st.integers(0, 5))
+    def law(problem: Problem, looks: int) -> None:
+        optimum = min((cost for cost, weight, _ in valid(problem) if problem.enough(weight)), default=np.inf)
+        seen: list[Solution] = []
+
+        def stop(solution: Solution) -> bool:
+            seen.append(solution)
+            return len(seen) <= looks
+
+        for found in (search(problem, callback=stop), *seen):
+            check_honest(problem, found, optimum)
+
+    law()
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees", "relu"])
+def test_combinations_that_are_too_many_are_gone_through_in_order_of_cost(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "MOST_COMBINATIONS", 3)
+    asked = 0
+
+    @settings(deadline=None, max_examples=10)
+    @given(blocky(kind))
+    def law(problem: Problem) -> None:
+        nonlocal asked
+        found = solve(problem, "search")
+        check(problem, found)
+        asked += found.solver == "blackbox"
+
+    law()
+    assert asked
+
+
+def test_milo_says_that_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "MOST_COMBINATIONS", 1)
+    with pytest.raises(SolverError, match=r"'a', 'b' determine inputs.*more than 1 combinations.*method='auto'"):
+        solve(tiny(), "milo")
+
+
+def tiny() -> Problem:
+    """Two features of two options each, whose sum is one model input; only both changes together do."""
+    options = tuple(Options(n, np.zeros(0, dtype=np.intp), np.zeros((1, 3, 0)), np.arange(3.0)) for n in "ab")
+    table = np.add.outer(np.arange(3.0), np.arange(3.0))[None, :, :, None]
+    model = LinearModel(np.ones((1, 1)), np.array([-3.0]), Above(0.0))
+    return Problem(np.zeros((1, 1)), options, model, 1, blocks=(Block((0, 1), np.array([0]), JointTable(table)),))
+
+
+def test_changes_are_counted_by_columns() -> None:
+    problem = tiny()
+    assert {m: solve(problem, m).choice in {(1, 2), (2, 1)} for m in ("search", "milo", "enumerate")} == {
+        "search": True, "milo": True, "enumerate": True,
+    }  # fmt: skip
+    for method in ("search", "milo", "enumerate"):
+        assert solve(replace(problem, max_changes=1), method).status is Status.INFEASIBLE
+        assert solve(replace(problem, forbidden_cores=frozenset({frozenset({0, 1})})), method).choice is None
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (lambda b: replace(b, members=(0,)), r"two or more of the 2 features' positions.*\(0,\)"),
+        (lambda b: replace(b, members=(1, 0)), r"ascending.*\(1, 0\)"),
+        (lambda b: replace(b, members=(0, 2)), r"\(0, 2\)"),
+        (lambda b: replace(b, outcomes=JointTable(np.ones((1, 3, 3, 1)))), "keep every candidate"),
+        (lambda b: replace(b, outcomes=JointTable(np.zeros((1, 3, 3, 2)))), r"shape \(1 or 1, combinations, 1\)"),
+    ],
+)
+def test_blocks_that_cannot_be_meant_are_refused(block: Callable[[Block], Block], words: str) -> None:
+    problem = tiny()
+    with pytest.raises(ParameterError, match=words):
+        replace(problem, blocks=(block(problem.blocks[0]),))
+    with pytest.raises(ParameterError, match=r"inputs \[0\] belong to a Block and"):
+        replace(problem, blocks=problem.blocks * 2)
+
+
+def test_thinning_leaves_few_of_ten_thousand_combinations() -> None:
+    """Two columns of a hundred options each and their ratio: what a linear model or a few trees are given."""
+    first, second = np.linspace(1, 100, 100), np.linspace(1, 100, 100)[::-1]
+    options = tuple(
+        Options(n, np.array([i]), x[None, :, None], np.abs(np.arange(100.0)))
+        for i, (n, x) in enumerate((("a", first), ("b", second)))
+    )
+    table = JointTable(np.divide.outer(first, second)[None, :, :, None])
+    candidates = np.array([[first[0], second[0], first[0] / second[0]]])
+    line = LinearModel(np.array([[0.1, -0.2, 1.0]]), np.array([-9.0]), Above(0.0))
+    trees = stumps([stump(2, c, 0, 1) for c in (0.5, 2.0, 8.0)] + [stump(0, 30.0, 0, 1)], 3, Above(3.0))
+    for model, most in ((line, 250), (trees, 12)):
+        problem = Problem(candidates, options, model, 1, blocks=(Block((0, 1), np.array([2]), table),))
+        parts = [part.merged(np.inf) for part in parts_of(problem, fixed=False)]
+        assert [part.problem.options[0].size <= most for part in parts if part is not None] == [True] * len(parts)
+        check(problem, solve(problem, "search"))
