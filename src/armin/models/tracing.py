@@ -135,7 +135,9 @@ def fills_by_others(step: Any) -> bool:
     """
     if any(cls.__name__ in _FILLERS and cls.__module__.split(".")[0] == "sklearn" for cls in type(step).__mro__):
         return True
-    inner = [part for name in ("steps", "transformers_", "transformer_list") for part in getattr(step, name, ())]
+    held = [getattr(step, name, ()) for name in ("steps", "transformers_", "transformer_list")]
+    # pairs of a name and a step, or a dictionary of them
+    inner = [part for parts in held for part in (parts.items() if isinstance(parts, dict) else parts)]
     return any(fills_by_others(part[1]) for part in inner)
 
 
