@@ -88,7 +88,8 @@ class Oracle:
             wrong = sorted(set(lacking) - dropped)
             if wrong:
                 raise DataError(
-                    f"The classifier must find all its columns in the schema. {wrong[0]!r} is only in the classifier."
+                    f"The classifier must find all its columns in the schema. {wrong[0]!r} is only in the classifier. "
+                    "Add it to the schema, or fit the classifier without it."
                 )
             self.names = [name for name in self.names if name not in lacking]
         self._plain = _plain_table(self)
