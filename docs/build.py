@@ -204,6 +204,10 @@ same problem with 12 options and two changes. The aim, five times, is met in ten
 
 {blocks}
 
+`KNNImputer` and `IterativeImputer` fill a blank from the other columns, so that they are followed where nothing is blank: a complete row
+passes them unchanged. That is all that `reapply="told"` asks for; the row with its blanks is left to the model itself. `reapply="blank"`,
+`"either"` and `NativeMissing` are refused with the way out `method="blackbox"`.
+
 ## Native categories and blanks
 
 A booster with native categories is given the raw frame. What it does to that frame is asked of the library itself:
