@@ -18,6 +18,7 @@ from armin.solve.blocks import parts_of
 from armin.solve.repeat import DIFFER, Differ
 from armin.solve.robust import solve_robust
 from armin.solve.search import search
+from test_sums import with_sums
 
 from blocky import blocky
 from problems import Kind, stump, stumps
@@ -162,3 +163,21 @@ def test_thinning_leaves_few_of_ten_thousand_combinations() -> None:
         parts = [part.merged(np.inf) for part in parts_of(problem, fixed=False)]
         assert [part.problem.options[0].size <= most for part in parts if part is not None] == [True] * len(parts)
         check(problem, solve(problem, "search"))
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees", "relu"])
+def test_rules_on_many_features_hold_beside_blocks(kind: Kind) -> None:
+    """Neither way to cut a problem knows the other's parts, so that choices are looked at in order of cost."""
+
+    @settings(deadline=None, max_examples=8)
+    @given(blocky(kind), st.integers(0, 2**32 - 1))
+    def law(problem: Problem, seed: int) -> None:
+        both = with_sums(problem, np.random.default_rng(seed))
+        check(both, solve(both))
+        check(both, solve(both, "search"))
+        check_path(both, solve_path(both, "search"))
+        if both.sums and both.blocks:
+            with pytest.raises(SolverError, match="not both"):
+                solve(both, "milo")
+
+    law()

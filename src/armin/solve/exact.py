@@ -37,7 +37,7 @@ def picked(problem: Problem, method: str) -> str:
         return method
     if listing_is_quick(problem):
         return "enumerate"
-    return "milo" if problem.sums and isinstance(problem.model, LinearModel) else "search"
+    return "milo" if problem.sums and not problem.blocks and isinstance(problem.model, LinearModel) else "search"
 
 
 def listing_is_quick(problem: Problem) -> bool:

@@ -89,6 +89,11 @@ def solve_by_milo(
     callback : asked between two programs; returning False ends it. A solver at work does not look at it.
     """
     start = time.perf_counter()
+    if problem.blocks and problem.sums:
+        raise SolverError(
+            "MILO takes a rule on three features or more, or inputs that several features determine, not both. "
+            "Use method='search', which goes through the choices in order of cost."
+        )
     if problem.blocks:
         return _by_parts(problem, solver, time_limit, formulation, callback)
     run = _leaf(solver)
