@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -123,10 +122,6 @@ JOINT: dict[str, tuple[Any, set[frozenset[str]]]] = {
     "own step": (lambda: frames(Ratio()), {frozenset({"debt", "income"})}),
     "components of two": (
         lambda: make_column_transformer((PCA(2), ["debt", "income"]), (OneHotEncoder(), ["home"])),
-        {frozenset({"debt", "income"})},
-    ),
-    "neighbours of two": (
-        lambda: make_column_transformer((KNNImputer(), ["debt", "income"]), (SimpleImputer(), ["limit"])),
         {frozenset({"debt", "income"})},
     ),
     "a category and a number": (

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
 import armin
 from armin import ARMIN, ArminError, ImputationAR, RobustAR, Schema
@@ -41,9 +41,9 @@ def test_an_unfitted_explainer(world):
 
 def test_a_model_that_is_not_supported_names_what_is_and_works_as_a_black_box(world):
     numbers = world.X[["amount", "rate"]]
-    model = GaussianNB().fit(numbers, world.y)
+    model = KNeighborsClassifier().fit(numbers, world.y)
     schema = Schema.infer(numbers, step={"rate": 2.0})
-    with pytest.raises(ModelError, match=r"(?s)GaussianNB.*LogisticRegression.*register_reader.*blackbox"):
+    with pytest.raises(ModelError, match=r"(?s)KNeighborsClassifier.*LogisticRegression.*register_reader.*blackbox"):
         ARMIN(model, schema, desired="yes").fit(numbers)
     box = ARMIN(model, schema, desired="yes", method="blackbox", max_options=8, n_samples=10).fit(numbers)
     answer = box.explain({"amount": 0, "rate": None})

@@ -37,6 +37,7 @@ TRUSTED = frozenset(
         "sklearn.model_selection._split.KFold",
         "sklearn.model_selection._split.StratifiedKFold",
         "sklearn.compose._column_transformer.make_column_selector",
+        "sklearn.impute._iterative.IterativeImputer",  # one of scikit-learn's own once it was asked for by name
         "sklearn.impute._iterative._ImputerTriplet",
         "sklearn.utils._bunch.Bunch",
         "sklearn.utils._metadata_requests.MetadataRequest",

@@ -34,7 +34,9 @@ def published_step(feature: Feature, low: float, high: float) -> float:
     return step if feature.kind == "continuous" else float(max(1, int(step)))
 
 
-class PublishedPercentileShift(BaseCost, alias="tlps-published", summary="TLPS as in the paper's experiments"):
+class PublishedPercentileShift(
+    BaseCost, alias="tlps-published", summary="total log percentile shift as in the paper's experiments"
+):
     """TLPS in base 2 with the distribution function of the published experiments.
 
     Q is the running sum of a Gaussian kernel density on the grid of the column, from the least to the largest training

@@ -89,7 +89,7 @@ def ask_trace(schema: Schema, steps: Callable[[FloatArray], FloatArray], name: s
     --------
     >>> from armin.schema import Feature
     >>> schema = Schema(tuple(Feature(name, "continuous", lower=1, upper=9) for name in "abc"))
-    >>> ask_trace(schema, lambda x: np.column_stack([x[:, 0] / x[:, 2], x[:, 1], 0 * x[:, 1]]), "a step")
+    >>> ask_trace(schema, lambda x: np.column_stack([x[:, 0] / x[:, 2], x[:, 1], np.ones(len(x))]), "a step")
     [frozenset({0, 2}), 1, None]
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -36,7 +36,7 @@ def thinned(options: Options, problem: Problem, classes: IntArray, *, with_keep:
     --------
     >>> from armin.models.kinds import Above
     >>> model = LinearModel(np.ones((1, 1)), np.zeros(1), Above(0.0))
-    >>> p = Problem.from_tables([[0.0]], {0: [0, 1, 2, -1, 2]}, {0: [0, 3, 2, 1, 4]}, model, 1)
+    >>> p = Problem.from_tables([[0.0]], {0: [0, 1, 2, -1, 1.5]}, {0: [0, 3, 2, 1, 4]}, model, 1)
     >>> thinned(p.options[0], p, np.zeros(5, dtype=int), with_keep=True).tolist()
     [0, 2]
     """
