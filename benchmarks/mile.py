@@ -26,7 +26,7 @@ from sklearn.base import clone
 
 from armin import ARMIN
 from armin.explainer import answer, draw, estimator, judge, settings, state
-from armin.models.encoding import Oracle
+from armin.models.oracle import Oracle
 from armin.solve import solve
 from benchmarks.cells import Cell, have_data, make_cell
 from benchmarks.engine import machine

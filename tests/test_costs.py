@@ -31,7 +31,8 @@ from armin.costs import (
     as_cost,
 )
 from armin.errors import ArminError, DataError, NotFittedError, ParameterError, SchemaError
-from armin.models.encoding import AsTheyAre, ReadClassifier
+from armin.models.encoder import AsTheyAre
+from armin.models.encoding import ReadClassifier
 from armin.models.kinds import Above, LinearModel
 from armin.problem.stated import Stated, state_problem
 from armin.schema import Feature, Schema

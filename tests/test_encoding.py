@@ -39,8 +39,9 @@ from sklearn.preprocessing import (
 from armin.actions import build_grid
 from armin.costs import as_cost
 from armin.errors import DataError, ModelError
-from armin.models.encoding import Oracle, ReadClassifier, read_classifier
+from armin.models.encoding import ReadClassifier, read_classifier
 from armin.models.kinds import BlackBox, LinearModel, ReluNetwork
+from armin.models.oracle import Oracle
 from armin.models.tracing import column_positions, register_transformer, trace, traceable_transformers
 from armin.problem.stated import state_problem
 from armin.schema import Schema

@@ -28,8 +28,9 @@ from armin.explainer.advise import pose
 from armin.explainer.reading import BlackBoxWarning
 from armin.models import register_transformer
 from armin.models.asking import ask_trace, comparable, draw_codes
-from armin.models.encoding import Oracle, ReadClassifier, read_classifier
+from armin.models.encoding import ReadClassifier, read_classifier
 from armin.models.kinds import BlackBox, TreeEnsemble
+from armin.models.oracle import Oracle
 from armin.models.tracing import through, trace
 from armin.problem import Status
 from armin.schema import Feature, Schema

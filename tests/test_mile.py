@@ -23,8 +23,8 @@ from armin.explainer.advise import advise, pose
 from armin.explainer.threads import one_thread
 from armin.impute import BaseSampler, ChainedEquations, chained, row_sampler, sample_conditioned
 from armin.impute.condition import condition
-from armin.models.encoding import Oracle
 from armin.models.kinds import Among, TreeEnsemble
+from armin.models.oracle import Oracle
 from armin.problem.data import Problem
 from armin.recourse import Failure, Recourse
 from armin.schema import Feature, Schema

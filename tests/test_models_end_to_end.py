@@ -43,7 +43,8 @@ from armin.errors import ModelError
 from armin.explainer.advise import pose
 from armin.impute import NativeMissing
 from armin.models import TorchClassifier, TreeEnsemble
-from armin.models.encoding import Oracle, ReadClassifier, read_classifier
+from armin.models.encoding import ReadClassifier, read_classifier
+from armin.models.oracle import Oracle
 from armin.problem import Status
 
 try:

@@ -47,10 +47,11 @@ from armin.models import (
     supported_models,
 )
 from armin.models.asked import Asked
-from armin.models.encoding import Oracle, read_classifier
+from armin.models.encoding import read_classifier
 from armin.models.from_sklearn_calibrated import broken_logistic
 from armin.models.kinds import Above, Margins
 from armin.models.nodes import plant
+from armin.models.oracle import Oracle
 from armin.models.steps import Axis, table_tree
 from armin.problem import Problem
 from armin.solve import solve

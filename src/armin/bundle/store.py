@@ -28,7 +28,7 @@ from armin.impute import NativeMissing
 from armin.impute.legal import uniform
 from armin.learned import slim
 from armin.letter.own import OwnWords, check_words, read_words
-from armin.models.encoding import Oracle
+from armin.models.oracle import Oracle
 from armin.prefit import Prefit
 from armin.recourse.origin import Origin
 from armin.schema import Schema

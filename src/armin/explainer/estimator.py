@@ -32,7 +32,7 @@ from armin.explainer.settings import Decision, Reapply, Settings, Solving
 from armin.explainer.stress import Kind, StressTest, stress_test
 from armin.explainer.threads import in_one_thread, one_thread
 from armin.impute import AutoSampler, Imputer, NativeMissing, Sampler, as_sampler
-from armin.models.encoding import Oracle
+from armin.models.oracle import Oracle
 from armin.problem import Problem, Solution
 from armin.promise import Calibration
 from armin.recourse import Failure, Recourse, RecoursePath, Recourses

@@ -15,8 +15,9 @@ from armin.errors import DataError, ParameterError
 from armin.explainer.memory import GuessingJudge
 from armin.explainer.settings import Settings
 from armin.impute import Imputer, RowSampler, Sampler, row_sampler
-from armin.models.encoding import Judge, Oracle, ReadClassifier
+from armin.models.encoding import ReadClassifier
 from armin.models.kinds import BlackBox
+from armin.models.oracle import Judge, Oracle
 from armin.problem.remembered import Remembered
 from armin.recourse.origin import Origin
 from armin.schema import Carried, Rows, Schema

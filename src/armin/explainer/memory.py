@@ -9,7 +9,8 @@ import numpy as np
 
 from armin.arrays import BoolArray, FloatArray
 from armin.impute import Draws, Sampler
-from armin.models.encoding import Judge, ReadClassifier
+from armin.models.encoding import ReadClassifier
+from armin.models.oracle import Judge
 from armin.schema import Schema
 
 __all__ = ["GuessingJudge", "RememberingJudge", "RememberingSampler", "accepted_by_all", "guessed_wrong"]

@@ -9,7 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from armin.models.asking import draw_codes
-from armin.models.encoding import Oracle, ReadClassifier, read_classifier
+from armin.models.encoding import ReadClassifier, read_classifier
+from armin.models.oracle import Oracle
 from armin.models.tracing import UntraceableError
 from armin.schema import Schema
 

@@ -1,0 +1,210 @@
+"""The user's own classifier, asked about codes: the judge of everything."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.errors import DataError, ParameterError
+from armin.models.decide import find_target
+from armin.models.read import check_fitted, unwrap
+from armin.models.tracing import column_positions
+from armin.schema import Carried, Schema
+
+__all__ = ["Judge", "Oracle", "laid_open"]
+
+
+class Judge(Protocol):
+    """Whoever says which rows get the desired decision."""
+
+    def accepts(self, codes: FloatArray) -> BoolArray:
+        """Which rows, given as codes (n, D), get the desired decision."""
+        ...
+
+
+class Oracle:
+    """The user's estimator, asked about codes.
+
+    Parameters
+    ----------
+    estimator : a fitted classifier, or a pipeline that ends in one
+    schema : the raw columns
+    like : a frame (rows do not matter) with the column types the estimator was trained on, or None
+    desired : the label or labels that count as accepted
+    threshold : accepted when the probability of the desired labels is at least this; None for ``predict``
+    """
+
+    def __init__(
+        self, estimator: Any, schema: Schema, like: pd.DataFrame | None, desired: Any, threshold: float | None = None
+    ) -> None:
+        self.estimator = estimator
+        self.schema = schema
+        self.like = like
+        self.threshold = threshold
+        self.carried: Carried | None = None
+        check_fitted(estimator)
+        self.target = find_target(estimator, desired, threshold)
+        self.names = _input_names(estimator)
+        self.taken = self.names
+        """All columns that the estimator was fitted on; ``names`` leaves out those that it drops unseen."""
+        if self.names is not None:
+            lacking = [name for name in self.names if name not in schema.names]
+            dropped = _dropped(estimator) if lacking else set()
+            wrong = sorted(set(lacking) - dropped)
+            if wrong:
+                raise DataError(
+                    f"The classifier must find all its columns in the schema. {wrong[0]!r} is only in the classifier. "
+                    "Add it to the schema, or fit the classifier without it."
+                )
+            self.names = [name for name in self.names if name not in lacking]
+        self._plain = _plain_table(self)
+
+    def carrying(self, carried: Carried) -> Oracle:
+        """The same estimator, which sees these values in the columns that are carried along."""
+        other = copy(self)
+        other.carried = carried
+        return other
+
+    def stricter(self, margin: float) -> Oracle:
+        """The same estimator, asked for ``margin`` more probability than its decision needs."""
+        threshold = self.threshold
+        if threshold is None:
+            if self.target.classes.size != 2:
+                raise ParameterError(
+                    "The 'margin' parameter needs a 'threshold' where there are more than two classes. Set threshold=."
+                )
+            _, final = unwrap(self.estimator)
+            if any(isinstance(getattr(final, name, None), float) for name in ("threshold", "best_threshold_")):
+                raise ParameterError(
+                    f"{type(final).__name__} has a threshold of its own, so 'margin' needs to know where to start: "
+                    "set threshold=."
+                )
+            threshold = 0.5
+        if threshold + margin > 1:
+            raise ParameterError(
+                f"'threshold' plus 'margin' must be at most 1. Got {threshold:g} + {margin:g} = {threshold + margin:g}."
+            )
+        return Oracle(self.estimator, self.schema, self.like, self.target.labels, threshold + margin)
+
+    def table(self, codes: FloatArray) -> Any:
+        """Codes (n, D) in the form the estimator was trained on: a frame, or an array without names."""
+        plain_table = None if self._plain is None else self._plain(codes)
+        if plain_table is not None:
+            return plain_table
+        frame = self.schema.decode(codes, like=self.like, carried=self.carried)
+        if self.names is not None:
+            return frame[self.names]
+        if self.like is not None and not hasattr(self.estimator, "n_features_in_"):
+            return frame  # an estimator that keeps no record of its columns gets them as the user has them
+        plain = all(isinstance(t, np.dtype) and t.kind in "iufb" for t in frame.dtypes)
+        return frame.to_numpy(dtype=np.float64 if plain else object)
+
+    def accepts(self, codes: FloatArray) -> BoolArray:
+        """Which rows, given as codes (n, D), get the desired decision."""
+        rows = self.table(codes)
+        if self.threshold is None:
+            said, labels = np.asarray(self.estimator.predict(rows)).ravel(), self.target.labels
+            return np.asarray(said == labels[0]) if len(labels) == 1 else np.isin(said, labels)
+        share = np.asarray(self.estimator.predict_proba(rows))[:, list(self.target.accepted)].sum(axis=1)
+        return np.asarray(share >= self.threshold)
+
+
+@dataclass(frozen=True, eq=False)
+class _PlainTable:
+    """The form of a table of numbers, all of one type.
+
+    Attributes
+    ----------
+    dtype : the type
+    order : the positions of the schema's columns in the table
+    columns : their names; None for an array without names
+    """
+
+    dtype: np.dtype[Any]
+    order: IntArray
+    columns: pd.Index[Any] | None
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the table has the columns of the schema as they stand."""
+        return bool((self.order == np.arange(self.order.size)).all())
+
+    def __call__(self, codes: FloatArray) -> Any | None:
+        """Codes (n, D) as this table, column by column in memory as pandas has it; None where it cannot hold them."""
+        given = codes if self.in_order else codes[:, self.order]
+        with np.errstate(invalid="ignore"):
+            values = given.astype(self.dtype, order="F")
+        if self.dtype.kind != "f" and not (values == given).all():
+            return self._with_blanks(codes)
+        if self.columns is None:
+            return None if np.isnan(codes).any() else values
+        return pd.DataFrame(values, columns=self.columns, copy=False)
+
+    def _with_blanks(self, codes: FloatArray) -> pd.DataFrame | None:
+        """Whole numbers with blanks: a column that has one turns into floats."""
+        blank: BoolArray = np.isnan(codes)
+        limits = np.iinfo(self.dtype)
+        whole = (codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)
+        if self.columns is None or not (whole | blank).all():
+            return None
+        turned: list[bool] = np.any(blank, axis=0).tolist()
+        numbers = np.where(blank, 0.0, codes).astype(self.dtype)
+        names = zip(self.columns.tolist(), self.order.tolist(), strict=True)
+        return pd.DataFrame({name: (codes if turned[p] else numbers)[:, p] for name, p in names}, copy=False)
+
+
+def _plain_table(oracle: Oracle) -> _PlainTable | None:
+    """How codes become the table that an estimator takes, all at once; None where each column is another matter."""
+    schema, like, names = oracle.schema, oracle.like, oracle.names
+    if not all(feature.is_number for feature in schema) or (like is None and names is not None):
+        return None
+    double, as_it_is = np.dtype(np.float64), np.arange(len(schema), dtype=np.intp)
+    if like is None:
+        return _PlainTable(double, as_it_is, None)
+    types = set(like.dtypes.to_dict().values())
+    dtype = types.pop()
+    if types or not isinstance(dtype, np.dtype) or dtype.kind not in "iuf":
+        return None
+    if names is None and hasattr(oracle.estimator, "n_features_in_"):
+        return _PlainTable(double, as_it_is, None) if dtype.kind != "f" or dtype == double else None
+    order = schema.names if names is None else names
+    return _PlainTable(dtype, np.array([schema.position(name) for name in order], dtype=np.intp), pd.Index(order))
+
+
+def _dropped(estimator: Any) -> set[str]:
+    """The columns that a leading ColumnTransformer leaves out, which need not be there."""
+    wrapped, final = unwrap(estimator)
+    first: Any = next((step for outer in (*wrapped, final) for step in laid_open(outer)), None)
+    if type(first).__name__ != "ColumnTransformer" or not hasattr(first, "feature_names_in_"):
+        return set()
+    names = [str(name) for name in first.feature_names_in_]
+    used: set[int] = set()
+    for _, step, which in first.transformers_:
+        if step != "drop":
+            used |= set(column_positions(which, first, len(names)))
+    return {name for i, name in enumerate(names) if i not in used}
+
+
+def _input_names(estimator: Any) -> list[str] | None:
+    """The names of the columns that the estimator was fitted on, or None if it saw an array."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None and hasattr(estimator, "steps"):
+        # a pipeline asks its first step, which knows nothing if it is "passthrough"
+        first = next(iter(laid_open(estimator)), None)
+        names = getattr(first, "feature_names_in_", None)
+    if names is None:  # a step that takes its columns by their names
+        names = next((getattr(step, "variable_names", None) for step in unwrap(estimator)[0][:1]), None)
+    return None if names is None else [str(n) for n in names]
+
+
+def laid_open(step: Any) -> list[Any]:
+    """The steps that act on new rows, pipelines within a pipeline laid open."""
+    if hasattr(step, "steps"):
+        return [inner for _, outer in step.steps for inner in laid_open(outer)]
+    # imbalanced-learn's samplers act in fit only
+    return [] if step is None or isinstance(step, str) or hasattr(step, "fit_resample") else [step]
