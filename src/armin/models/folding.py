@@ -19,8 +19,8 @@ __all__ = ["affine", "fold"]
 
 def fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:
     """Fold steps that mix columns linearly into the first layer of a linear model or network."""
-    affine = [affine(step) for step in steps]
-    if any(a is None for a in affine):
+    maps = [affine(step) for step in steps]
+    if any(found is None for found in maps):
         raise why
     if not isinstance(model, LinearModel | ReluNetwork):
         raise UntraceableError(
@@ -28,7 +28,7 @@ def fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:
             f"for linear models and ReLU networks, not for a {type(model).__name__}. Use method='blackbox', or train "
             "the model without them."
         )
-    for found in reversed(affine):
+    for found in reversed(maps):
         assert found is not None  # noqa: S101  checked above
         matrix, shift = found  # outputs = inputs @ matrix + shift
         if isinstance(model, LinearModel):
