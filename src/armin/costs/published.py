@@ -48,7 +48,7 @@ class PublishedPercentileShift(
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"owns": ["no", "yes", "no", "no"], "age": [20, 30, 40, 50]})
+    >>> frame = pd.DataFrame({"owns": ["no", "yes", "no", "no"], "rooms": [2, 3, 4, 5]})
     >>> schema = Schema.infer(frame)
     >>> cost = PublishedPercentileShift().fit(schema.encode(frame), schema)
     >>> cost.table(0, np.array([0.0]), np.array([[0.0, 1.0]])).round(1).tolist()
