@@ -18,6 +18,7 @@ from armin.promise import (
     imputation_gap_bound,
     log_growth,
     sample_size,
+    sample_size_anywhere,
 )
 
 
@@ -34,6 +35,32 @@ def test_sample_size_is_enough_and_not_wasteful(missing, distance, failure):
     assert 1 - near.mean() <= failure + error
     # the formula uses 1 - p <= exp(-p), so the failure rate it allows is nearly reached, not beaten by far
     assert 1 - near.mean() >= failure * (1 - (2 * distance) ** missing) ** 4 - error - 0.5 * failure
+
+
+@pytest.mark.parametrize(("missing", "distance", "failure"), [(1, 0.05, 0.1), (2, 0.15, 0.05), (3, 0.3, 0.2)])
+def test_the_published_sample_size_fails_at_the_borders_and_the_corrected_one_does_not(missing, distance, failure):
+    """The truth in a corner, on a face, anywhere: the corrected number is enough, and just so in the corner."""
+    rng = np.random.default_rng(0)
+    repeats = 2000
+    places = {
+        "corner": rng.integers(0, 2, (repeats, 1, missing)).astype(float),
+        "face": np.concatenate([np.zeros((repeats, 1, 1)), rng.uniform(size=(repeats, 1, missing - 1))], axis=2),
+        "anywhere": rng.uniform(size=(repeats, 1, missing)),
+    }
+    error = 5 * math.sqrt(failure * (1 - failure) / repeats)
+
+    def failures(n: int, truth: np.ndarray) -> float:
+        near = (np.abs(rng.uniform(size=(repeats, n, missing)) - truth) <= distance).all(axis=2).any(axis=1)
+        return 1 - float(near.mean())
+
+    published = sample_size(missing, width=1.0, distance=distance, failure=failure)
+    corrected = sample_size_anywhere(missing, width=1.0, distance=distance, failure=failure)
+    assert corrected == math.ceil(math.log(1 / failure) / distance**missing)
+    assert failures(published, places["corner"]) > failure + error
+    for truth in places.values():
+        assert failures(corrected, truth) <= failure + error
+    # not wasteful: with half of it a corner is missed too often
+    assert failures(corrected // 2, places["corner"]) > failure + error
 
 
 @pytest.mark.parametrize("n", [20, 100, 500])
@@ -114,6 +141,8 @@ def test_loss_is_variance_plus_covariance_term_for_an_unbiased_imputation():
     "call",
     [
         lambda: sample_size(-1, width=1, distance=0.1, failure=0.1),
+        lambda: sample_size_anywhere(-1, width=1, distance=0.1, failure=0.1),
+        lambda: sample_size_anywhere(1, width=1, distance=0.0, failure=0.1),
         lambda: sample_size(1, width=0, distance=0.1, failure=0.1),
         lambda: sample_size(1, width=1, distance=0.1, failure=1.0),
         lambda: estimation_error(0, failure=0.1, log_growth=1.0),

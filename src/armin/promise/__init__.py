@@ -10,6 +10,7 @@ from armin.promise.theory import (
     imputation_gap_bound,
     log_growth,
     sample_size,
+    sample_size_anywhere,
 )
 from armin.promise.tilt import Tilt
 
@@ -30,4 +31,5 @@ __all__ = [
     "imputation_gap_bound",
     "log_growth",
     "sample_size",
+    "sample_size_anywhere",
 ]

@@ -22,14 +22,16 @@ __all__ = [
     "imputation_gap_bound",
     "log_growth",
     "sample_size",
+    "sample_size_anywhere",
 ]
 
 
 def sample_size(n_missing: int, *, width: float, distance: float, failure: float) -> int:
-    """Proposition 2: how many uniform completions until one is near the truth.
+    """Proposition 2 as published: how many uniform completions until one is near the truth, away from the borders.
 
     ``N >= log(1/δ) (w / 2ε)^D*`` completions, drawn uniformly from boxes of width w, hold one within ε of the true
-    row in every missing feature, with probability at least 1 - δ.
+    row in every missing feature, with probability at least 1 - δ, if the truth is at least ε away from every border.
+    The paper states it for every truth, for which it takes more: :func:`sample_size_anywhere`.
 
     Parameters
     ----------
@@ -43,12 +45,37 @@ def sample_size(n_missing: int, *, width: float, distance: float, failure: float
     >>> sample_size(2, width=1.0, distance=0.1, failure=0.05)
     75
     """
+    return _enough(n_missing, width, 2 * distance, failure)
+
+
+def sample_size_anywhere(n_missing: int, *, width: float, distance: float, failure: float) -> int:
+    """Proposition 2, corrected: how many uniform completions until one is near the truth, wherever that is.
+
+    ``N >= log(1/δ) (w / ε)^D*``. Proof: of the interval of length 2ε around the truth, at least min(ε, w) lies inside
+    the feature's domain, since one side of it does. So a completion is near in all D* features with probability at
+    least q = min(1, ε/w)^D*, and none of N independent ones is with probability at most (1 - q)^N <= exp(-q N) <= δ.
+    A truth in a corner of the box has probability q exactly, so that no smaller power of w/ε will do.
+
+    Parameters
+    ----------
+    n_missing, width, distance, failure : as in :func:`sample_size`
+
+    Examples
+    --------
+    >>> sample_size_anywhere(2, width=1.0, distance=0.1, failure=0.05)
+    300
+    """
+    return _enough(n_missing, width, distance, failure)
+
+
+def _enough(n_missing: int, width: float, reach: float, failure: float) -> int:
+    """How many draws until one falls into a box of width ``reach`` in each of ``n_missing`` features."""
     if n_missing < 0:
         raise ParameterError(f"'n_missing' must be at least 0. Got {n_missing!r} instead.")
-    if not (width > 0 and distance > 0):
-        raise ParameterError(f"'width' and 'distance' must be positive. Got {width!r} and {distance!r} instead.")
+    if not (width > 0 and reach > 0):
+        raise ParameterError(f"'width' and 'distance' must be positive. Got {width!r} and {reach!r} instead.")
     _check_failure(failure)
-    odds = max(1.0, width / (2 * distance))  # a box wider than the domain covers all of it
+    odds = max(1.0, width / reach)  # a box wider than the domain covers all of it
     return math.ceil(math.log(1 / failure) * odds**n_missing)
 
 
