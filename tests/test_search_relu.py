@@ -396,3 +396,21 @@ def test_a_full_memory_changes_the_order_not_the_answer(monkeypatch: pytest.Monk
     monkeypatch.setattr(relu_engine, "new_pool", lambda features, places: small(features, 256))
     problem = wide_problem(np.random.default_rng(1), "relu", features=6, size=6, n=10)
     check_all(problem, 3)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("classes", [False, True])
+def test_outputs_are_rounded_at_their_own_size_however_little_is_left_of_them(deep: bool, classes: bool) -> None:
+    """A score of -3e8 that rounds up to the cut is accepted, although what is left of both is below the cut."""
+    far, near = -3e8, float(np.nextafter(-3e8, 0.0))
+    one, nothing = np.ones((1, 1)), np.zeros(1)
+    if classes:
+        last, lift, decision = np.array([[0.1, 0.0]]), np.array([far, near]), Among((0,), 2)
+    else:
+        last, lift, decision = np.array([[0.1]]), np.array([far]), Above(near)
+    before = 2 if deep else 1
+    model = ReluNetwork((*[one] * before, last), (*[nothing] * before, lift), decision)
+    problem = Problem.from_tables([[0.0], [1e-8]], {0: [0.0, 1e-7, 3.5e-7]}, {0: [0.0, 1.0, 2.0]}, model, required=2)
+    assert [problem.is_solved_by((j,)) for j in range(3)] == [False, False, True]
+    found = search(problem)
+    assert (found.status, found.choice, found.cost) == (Status.OPTIMAL, (2,), 2.0)

@@ -30,7 +30,11 @@ CORE = 1.25
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Layers, with the decision folded into the last one: margins that must not be negative, in ways."""
+    """Layers, with the decision folded into the last one: margins that must not be negative, in ways.
+
+    ``heft`` (Q, H) and ``ballast`` (Q,) are ``margin`` and ``bias`` with magnitudes added up: the model itself rounds
+    outputs of that size before they, and the cut, are taken from each other, however little is left of them then.
+    """
 
     weights: tuple[FloatArray, ...]
     biases: tuple[FloatArray, ...]
@@ -38,6 +42,8 @@ class Network:
     bias: FloatArray
     way: IntArray
     blur: float
+    heft: FloatArray
+    ballast: FloatArray
 
     def margins(self, first: FloatArray) -> FloatArray:
         """Margins (n, Q) from the first layer before its ReLU (n, H)."""
@@ -61,13 +67,16 @@ def network_of(model: ReluNetwork) -> Network:
         weights = [np.hstack([weights[0], -weights[0]]), np.vstack([eye, -eye])]
         biases = [np.concatenate([biases[0], -biases[0]]), np.zeros(eye.shape[0])]
     coefficients, cut, way, blur = rows_of(model.decision)
+    last, lift = np.asarray(weights[-1], dtype=np.float64), np.asarray(biases[-1], dtype=np.float64)
     return Network(
         weights=tuple(np.ascontiguousarray(w, dtype=np.float64) for w in weights[:-1]),
         biases=tuple(np.ascontiguousarray(b, dtype=np.float64) for b in biases[:-1]),
-        margin=coefficients @ np.asarray(weights[-1], dtype=np.float64).T,
-        bias=coefficients @ np.asarray(biases[-1], dtype=np.float64) - cut,
+        margin=coefficients @ last.T,
+        bias=coefficients @ lift - cut,
         way=way,
         blur=blur,
+        heft=np.abs(coefficients) @ np.abs(last).T,
+        ballast=np.abs(coefficients) @ np.abs(lift) + np.abs(cut),
     )
 
 
@@ -78,7 +87,7 @@ def tolerance_of(problem: Problem, network: Network) -> float:
         size[option.columns] = np.maximum(size[option.columns], np.abs(option.outcomes).max(axis=(0, 1)))
     for weight, bias in zip(network.weights, network.biases, strict=True):
         size = 2.0 * (size @ np.abs(weight) + np.abs(bias))
-    most = float((np.abs(network.margin) @ size + np.abs(network.bias)).max(initial=0.0))
+    most = float((network.heft @ size + network.ballast).max(initial=0.0))
     return SCORE_TOLERANCE * most + LEAST_TOLERANCE + network.blur
 
 
