@@ -22,11 +22,11 @@ def ladder(read: Rows, pictures: Path) -> list[str]:
     """(l)"""
     optimum, rungs = read("published"), read("ladder")
     out = [
-        "The tables of the paper's experiments (reproduction.md) use a cost, a grid, imputers and models that are near "
-        "the published ones, not the same. Here is the published set-up: TLPS with the authors' distribution "
-        "function, their grid from the bounds of the training rows, their margin, scikit-learn's imputers with their defaults, and a "
-        "logistic regression as the release of that time fits it. What is still not copied is listed in "
-        "experiments/README.md. Then each step changes one thing.",
+        "The tables of the paper's experiments (reproduction.md) use a cost, a grid, imputers and models that are "
+        "near the published ones, not the same. Here is the published set-up: TLPS with the authors' distribution "
+        "function, their grid from the bounds of the training rows, their margin, scikit-learn's imputers with "
+        "their defaults, and a logistic regression as the release of that time fits it. What is still not copied "
+        "is listed in experiments/README.md. Then each step changes one thing.",
         "### Complete rows",
     ]
     out += _optimum(optimum) if optimum else [NONE]
