@@ -7,7 +7,7 @@ Each combination of patterns is a *context*, searched on its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -182,12 +182,17 @@ class Contexts:
         """Where the options of each feature begin among those kept."""
         return np.append(0, np.cumsum(self.size))
 
-    def make(self, picks: dict[int, int]) -> Context:
-        """The context in which some features have other patterns than their first."""
+    def make(self, picks: dict[int, int], without: Collection[int] = ()) -> Context:
+        """The context in which some features have other patterns than their first, and some are left out."""
         begin, option, gain = self._begin, self.kept, self.moves.gain[self.kept]
         size, forced, score = self.size.copy(), np.zeros(self.size.size, dtype=bool), self.score
         options, gains, end = [], [], 0
-        for d in sorted(picks):
+        for d in sorted({*picks, *without}):
+            if d in without:
+                options.append(option[end : begin[d]])
+                gains.append(gain[end : begin[d]])
+                end, size[d] = begin[d + 1], 0
+                continue
             pattern = self.others[d][picks[d] - 1]
             options += [option[end : begin[d]], pattern.option]
             gains += [gain[end : begin[d]], pattern.gain]
@@ -227,7 +232,8 @@ def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) ->
     size = np.zeros(len(problem.options), dtype=np.int64)
     kept = kept[: efficient(hand(moves), special, apart, moves.doubt * heard, kept, size, items)]
     others: dict[int, list[Pattern]] = {}
-    for d in () if moves.even.all() else range(size.size):
+    uneven = np.unique(moves.start.searchsorted(np.flatnonzero(~moves.even), side="right") - 1)
+    for d in uneven.tolist():
         whole = bool(special[d])
         found = list(_uneven(problem, d, rows, moves, whole, whole or apart))
         if found:
@@ -256,15 +262,18 @@ def _uneven(problem: Problem, d: int, rows: Folded, moves: Gains, special: bool,
             return
     level = change[0]
     shape = change - level[None]
-    open_ = np.arange(rest.size)
+    open_, last = np.arange(rest.size), shape[-1, :, 0]
     while open_.size:
         # few are alike, which one candidate tells as a rule
-        near = open_[np.abs(shape[-1, open_, 0] - shape[-1, open_[0], 0]) <= moves.doubt]
-        like = near[np.abs(shape[:, near] - shape[:, open_[:1]]).max(axis=(0, 2)) <= moves.doubt]
+        alike = np.abs(last[open_] - last[open_[0]]) <= moves.doubt
+        near = open_[alike]
+        if near.size > 1:
+            alike[alike] = np.abs(shape[:, near] - shape[:, near[:1]]).max(axis=(0, 2)) <= moves.doubt
+        like = open_[alike]
         gain, chosen = level[like], begin + rest[like]
         if not special:
             best = np.maximum.accumulate(np.concatenate([[-np.inf], gain[:, 0]]))
             use = gain[:, 0] > best[:-1] - moves.doubt
             gain, chosen = gain[use], chosen[use]
         yield Pattern(shape[:, open_[0]], chosen, gain, True)
-        open_ = np.setdiff1d(open_, like, assume_unique=True)
+        open_ = open_[~alike]

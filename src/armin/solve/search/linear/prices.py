@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from armin.arrays import BoolArray, FloatArray
 from armin.solve.search.compiled import called, entry_bare
 from armin.solve.search.linear.data import (
     BOUND,
@@ -31,7 +32,7 @@ from armin.solve.search.linear.data import (
 )
 from armin.solve.search.words import sort_by
 
-__all__ = ["begin", "least_cap"]
+__all__ = ["begin", "least_cap", "priced_out"]
 
 
 @called
@@ -162,6 +163,26 @@ def least_cap(context: Context, work: Written, low: float, high: float) -> float
         else:
             high = middle
     return low
+
+
+@entry_bare
+def priced_out(
+    context: Context, work: Written, spent: FloatArray, lack: FloatArray, cap: float, out: BoolArray
+) -> None:  # pragma: no cover - compiled
+    """Whether nothing that costs less than ``cap`` gains what is lacking, for several demands on one context.
+
+    Demand i has ``spent[i]`` beforehand, and ``lack[i]`` to gain. What costs less than the rest of the budget uses
+    options below that only; sums in another order may differ in the last digits, so the rest is taken a little larger.
+    """
+    price = 0.0
+    for i in range(spent.size):
+        left = cap - spent[i] + 1e-9 * cap
+        if spent[i] >= cap:
+            out[i] = True
+            continue
+        work.number[LEAST] = lack[i]
+        price, bound = _price_of_gain(context, work, left, price)
+        out[i] = spent[i] + bound - 1e-9 * (spent[i] + abs(bound)) >= cap
 
 
 @entry_bare

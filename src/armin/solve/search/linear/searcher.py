@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from armin.arrays import FloatArray
+from armin.arrays import FloatArray, IntArray
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
 from armin.solve.search.handed import hand
 from armin.solve.search.linear.data import (
@@ -25,10 +26,21 @@ from armin.solve.search.linear.data import (
 )
 from armin.solve.search.linear.prices import begin, least_cap
 
-__all__ = ["Searcher", "count_choices"]
+__all__ = ["Searcher", "Turn", "count_choices"]
 
 _NODES = 100_000  # between two looks at the clock
 _LOOKS = 10_000_000  # at a row of a candidate, between two looks at the clock
+
+
+class Turn(NamedTuple):
+    """What is different in a context with the same blocks: some options, and the gains that candidates lack."""
+
+    at: IntArray
+    option: list[int]
+    gain: list[float]
+    cost: list[float]
+    rising: FloatArray
+    reached: FloatArray
 
 
 class Searcher:
@@ -51,6 +63,12 @@ class Searcher:
                 self.rising, self.reached = lacking[rank], np.cumsum(weight[rank])
         # sums of whole numbers do not depend on their order
         self.counts = self.scalar and bool(np.all(crowd.weight == np.floor(crowd.weight)))
+
+    def turn(self, to: Turn) -> None:
+        """Turn to another context with the same blocks and one row."""
+        context = self.context
+        context.option[to.at], context.gain[to.at, 0], context.cost[to.at] = to.option, to.gain, to.cost
+        self.rising, self.reached, self.require = to.rising, to.reached, -np.inf
 
     def demand(self, require: float, single: bool) -> None:
         """Search for choices that this weight accepts; ``single`` if the cheapest of them is all that is wanted."""
