@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from armin import ARMIN
 from armin.errors import ModelError
-from armin.explainer import judge
+from armin.explainer import judge, memory
 from armin.explainer.advise import pose
 from armin.impute.chained import Levels, _Pair
 from armin.impute.conditional import Matching
@@ -165,8 +165,9 @@ def test_inputs_of_fresh_completions_are_those_of_each(kind: str) -> None:
 
 
 def all_points(*asked: Any) -> Any:
-    """Every point of the path is judged, whatever fresh completions say to the first ones."""
-    fitted, world, stated, _, path, fresh, _ = asked
+    """Every point of the whole path is judged, whatever fresh completions say to the first ones."""
+    fitted, world, stated, _, fresh, _ = asked
+    path = fitted.settings.solving.path(stated.problem, stated.problem.required)
     return judge._repaired(fitted, world, stated, path, fresh)
 
 
@@ -215,3 +216,34 @@ def test_a_stored_encoder_forgets_and_finds_out_again(kind: str) -> None:
     assert not again.known
     np.testing.assert_array_equal(again(codes), inputs)
     np.testing.assert_array_equal(np.vstack([again(codes[i : i + 1]) for i in range(20)]), inputs)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), few=st.integers(1, 200), n=st.integers(1, 400))
+def test_law_rows_asked_about_once_get_the_answers_of_all(seed: int, few: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.choice([0.0, -0.0, 1.0, 1e300, -7.25, 3e-310], (few, 3))[rng.integers(0, few, n)]
+    found, seen = memory.different(rows), list[int]()
+
+    class Asked:
+        def accepts(self, codes: np.ndarray) -> np.ndarray:
+            seen.append(len(codes))
+            return np.asarray(codes[:, 0] + codes[:, 1] > 0.5)
+
+    if found is not None:
+        first, which = found
+        np.testing.assert_array_equal(rows[first][which], rows)
+        assert np.unique(rows[first], axis=0).shape == rows[first].shape
+    verdict = memory.accepted_by_all(Asked(), [rows[: n // 2], rows[n // 2 :]])
+    np.testing.assert_array_equal(np.concatenate(verdict), rows[:, 0] + rows[:, 1] > 0.5)
+    assert seen == [n if found is None else first.size]
+
+
+def test_equal_rows_are_found_unless_they_have_blanks() -> None:
+    rows = np.repeat([[1.0, 2.0], [2.0, 1.0]], 50, axis=0)
+    found = memory.different(rows)
+    assert found is not None
+    assert sorted(found[0].tolist()) == [0, 50]
+    rows[7, 0] = np.nan
+    assert memory.different(rows) is None
+    assert memory.different(np.arange(200.0)[:, None]) is None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from armin.arrays import BoolArray, FloatArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ModelError
 from armin.explainer.fitted import Fitted
+from armin.explainer.memory import different
 from armin.explainer.world import World
 from armin.impute.condition import condition
 from armin.words import Message
@@ -35,6 +37,11 @@ class Sample:
     kept: float | None = None
     notes: tuple[Message, ...] = ()
     inputs: FloatArray | None = None
+
+    @cached_property
+    def apart(self) -> tuple[IntArray, IntArray] | None:
+        """Where each different completion stands first, and which of these each one is; None if most differ."""
+        return different(self.values)
 
 
 def row_stream(seed: int | None, codes: FloatArray, which: Literal["candidates", "fresh"]) -> np.random.Generator:

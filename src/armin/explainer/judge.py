@@ -14,7 +14,7 @@ from armin.arrays import BoolArray, FloatArray
 from armin.errors import AuditError
 from armin.explainer.draw import Sample
 from armin.explainer.fitted import Fitted
-from armin.explainer.memory import accepted_by_all, guessed_wrong
+from armin.explainer.memory import GuessingJudge, accepted_by_all, guessed_wrong
 from armin.explainer.state import demand
 from armin.explainer.world import World
 from armin.problem import Choice, PathPoint, Problem, Solution, Status
@@ -116,8 +116,7 @@ def judge_until_fresh(
     if found.fresh is None or _share(fresh, found.fresh) >= level - 1e-9:
         return found
     problem = stated.problem
-    path = fitted.settings.solving.path(problem, problem.required)
-    points = _until_sure(fitted, world, stated, found, path, fresh, level)
+    points = _until_sure(fitted, world, stated, found, fresh, level)
     sure = [found, *(point for point in points if problem.enough(float(problem.weights[point.accepted].sum())))]
     sure.sort(key=lambda point: point.solution.cost or 0.0)
     shares = [0.0 if point.fresh is None else _share(fresh, point.fresh) for point in sure]
@@ -125,32 +124,64 @@ def judge_until_fresh(
     return replace(sure[best], solution=replace(sure[best].solution, seconds=time.perf_counter() - start))
 
 
-def _until_sure(
-    fitted: Fitted, world: World, stated: Stated, first: Judged, path: Sequence[PathPoint], fresh: Sample, level: float
-) -> list[Judged]:
+class _Rising:
     """The points of a path, judged from the cheapest on until fresh completions confirm one; ``first`` is known.
 
-    Dearer ones have no say then. Each batch is twice as large as the one before, so that the model is asked few times.
+    Attributes
+    ----------
+    judged : the points so far
+    refused : whether the model refused one, so that the whole path is needed
     """
-    problem, judged = stated.problem, list[Judged]()
+
+    def __init__(
+        self, fitted: Fitted, world: World, stated: Stated, first: Judged, fresh: Sample, level: float
+    ) -> None:
+        self.about = (fitted, world, stated)
+        self.first, self.fresh, self.level = first, fresh, level
+        self.judged: list[Judged] = []
+        self.refused = False
+
+    def confirmed(self, points: Sequence[PathPoint]) -> bool:
+        """Whether fresh completions confirm one of the first points of the path; those that are new are judged.
+
+        Dearer ones have no say then. Each batch is twice as large as the one before, so that the model is asked few
+        times.
+        """
+        problem, judged = self.about[2].problem, self.judged
+        costs = [point.solution.cost or 0.0 for point in points]
+        self.refused = self.refused or any(after <= before for before, after in pairwise(costs))
+        while len(judged) < len(points) and not self.refused:
+            batch = points[len(judged) : 2 * len(judged) + 1]
+            if batch[0].solution.choice == self.first.solution.choice:
+                verdicts = [replace(self.first, solution=batch[0].solution)]
+            else:
+                verdicts = judge_choices(*self.about, [point.solution for point in batch], self.fresh)
+            for point, one in zip(batch, verdicts, strict=False):
+                if not problem.demanding(point.weight).enough(float(problem.weights[one.accepted].sum())):
+                    self.refused = True
+                    return False
+                judged.append(replace(one, demand=point.weight))
+            if self._is_confirmed:
+                return True
+        return not self.refused and self._is_confirmed
+
+    @property
+    def _is_confirmed(self) -> bool:
+        kept = _increasing(self.about[2].problem, self.judged)
+        return any(one.fresh is not None and _share(self.fresh, one.fresh) >= self.level - 1e-9 for one in kept)
+
+
+def _until_sure(
+    fitted: Fitted, world: World, stated: Stated, first: Judged, fresh: Sample, level: float
+) -> list[Judged]:
+    """The path from its cheapest point on, until fresh completions confirm one: what is dearer is not searched for."""
+    rising, problem = _Rising(fitted, world, stated, first, fresh, level), stated.problem
+    path = fitted.settings.solving.path(problem, problem.required, rising.confirmed)
     points = [point for point in path if point.solution.choice is not None]
-    costs = [point.solution.cost or 0.0 for point in points]
-    if any(after <= before for before, after in pairwise(costs)):
+    rising.confirmed(points)
+    if rising.refused:
         return _repaired(fitted, world, stated, points, fresh)
-    while len(judged) < len(points):
-        batch = points[len(judged) : 2 * len(judged) + 1]
-        if batch[0].solution.choice == first.solution.choice:
-            verdicts = [replace(first, solution=batch[0].solution)]
-        else:
-            verdicts = judge_choices(fitted, world, stated, [point.solution for point in batch], fresh)
-        for point, one in zip(batch, verdicts, strict=False):
-            if not problem.demanding(point.weight).enough(float(problem.weights[one.accepted].sum())):
-                return _repaired(fitted, world, stated, points, fresh)
-            judged.append(replace(one, demand=point.weight))
-        kept = _increasing(problem, judged)
-        if any(one.fresh is not None and _share(fresh, one.fresh) >= level - 1e-9 for one in kept):
-            return kept
-    return _increasing(problem, judged)
+    return _increasing(problem, rising.judged)
 
 
 def judge_path(
@@ -236,9 +267,9 @@ def _completed(
 ) -> list[BoolArray]:
     """Which completions the model accepts after each action: the candidates, then the fresh ones."""
     after = [stated.grid.apply(choice, stated.candidates) for choice in choices] if stated.asks_completions else []
-    others = [] if fresh is None else [stated.grid.apply_to_others(choice, fresh.values) for choice in choices]
     guess, n = fitted.guess, stated.candidates.shape[0]
     if guess is None:
+        others = [] if fresh is None else [stated.grid.apply_to_others(choice, fresh.values) for choice in choices]
         verdicts = accepted_by_all(fitted.oracle, [*after, *others, *([stated.candidates] if drawn else [])])
         if drawn and verdicts.pop().any():
             raise MisreadError
@@ -246,24 +277,34 @@ def _completed(
     # the reading has seen the candidates: as they are, where it drew them, and after each option
     inputs = [stated.problem.inputs(choice)[:n] for choice in choices] if stated.asks_completions else []
     verdicts = [guess.said(rows, known) for rows, known in zip(after, inputs, strict=True)]
-    for choice, rows in zip(choices, others, strict=False):
-        moved = None if fresh is None else _moved(stated, choice, fresh)
-        verdicts.append(guess.accepts(rows) if moved is None else guess.said(rows, moved))
+    if fresh is not None:
+        verdicts += [_guessed_fresh(guess, stated, choice, fresh) for choice in choices]
     if drawn:
         guess.supposed(stated.candidates, np.zeros(n, dtype=bool))
     return verdicts
 
 
-def _moved(stated: Stated, choice: Choice, fresh: Sample) -> FloatArray | None:
+def _guessed_fresh(guess: GuessingJudge, stated: Stated, choice: Choice, fresh: Sample) -> BoolArray:
+    """Which fresh completions the reading accepts after an action; those that are equal are looked at once."""
+    values, inputs = fresh.values, fresh.inputs
+    if fresh.apart is not None:
+        first = fresh.apart[0]
+        values, inputs = values[first], None if inputs is None else inputs[first]
+    rows, moved = stated.grid.apply_to_others(choice, values), _moved(stated, choice, inputs)
+    accepted = guess.accepts(rows) if moved is None else guess.said(rows, moved)
+    return accepted if fresh.apart is None else accepted[fresh.apart[1]]
+
+
+def _moved(stated: Stated, choice: Choice, inputs: FloatArray | None) -> FloatArray | None:
     """The model inputs of fresh completions after an action, where it changes what is the same for all of them."""
     taken = [
         (move, option, j)
         for move, option, j in zip(stated.grid.moves, stated.problem.options, choice, strict=True)
         if j
     ]
-    if fresh.inputs is None or any(move.mode != "observed" for move, _, _ in taken):
+    if inputs is None or any(move.mode != "observed" for move, _, _ in taken):
         return None
-    inputs = fresh.inputs.copy()
+    inputs = inputs.copy()
     for _, option, j in taken:
         inputs[:, option.columns] = option.outcomes[0, j]
     return inputs

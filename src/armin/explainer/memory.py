@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 
-from armin.arrays import BoolArray, FloatArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.impute import Draws, Sampler
 from armin.models.encoding import ReadClassifier
 from armin.models.oracle import Judge
 from armin.schema import Schema
 
-__all__ = ["GuessingJudge", "RememberingJudge", "RememberingSampler", "accepted_by_all", "guessed_wrong"]
+__all__ = ["GuessingJudge", "RememberingJudge", "RememberingSampler", "accepted_by_all", "different", "guessed_wrong"]
 
 MOST_ROWS = 50_000
 """Rows that the user's model is asked about at once."""
+
+FEW_ROWS = 64
+"""Up to so many rows it does not matter whether some are equal."""
 
 
 class RememberingJudge:
@@ -98,16 +102,46 @@ def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
 
 
 def accepted_by_all(judge: Judge, blocks: Sequence[FloatArray]) -> list[BoolArray]:
-    """For each block of rows, which of them the model accepts: few calls, many rows."""
+    """For each block of rows, which of them the model accepts: few calls, many rows, each different row once."""
     verdicts: list[BoolArray] = []
     batch: list[FloatArray] = []
     for i, block in enumerate(blocks):
         batch.append(block)
         if sum(part.shape[0] for part in batch) >= MOST_ROWS or i == len(blocks) - 1:
-            together = judge.accepts(np.concatenate(batch) if len(batch) > 1 else block)
+            together = _accepted(judge, np.concatenate(batch) if len(batch) > 1 else block)
             verdicts += np.split(together, np.cumsum([part.shape[0] for part in batch])[:-1])
             batch = []
     return verdicts
+
+
+def _accepted(judge: Judge, rows: FloatArray) -> BoolArray:
+    """Which rows the model accepts; it sees rows that are equal once. Completions often are: few values are blank."""
+    found = different(rows)
+    return judge.accepts(rows) if found is None else judge.accepts(rows[found[0]])[found[1]]
+
+
+def different(rows: FloatArray) -> tuple[IntArray, IntArray] | None:
+    """Where each different row stands first, and which of these each row is; None where it is not worth while.
+
+    Rows are told apart by one sum each. Whether those with the same sum are equal is looked at afterwards, and rows
+    with blanks are not.
+
+    >>> first, which = different(np.repeat([[1.0, 2.0], [2.0, 1.0]], 40, axis=0))
+    >>> sorted(first.tolist()), np.unique(which).size
+    ([0, 40], 2)
+    """
+    if rows.shape[0] < FEW_ROWS:
+        return None
+    _, first, which = np.unique(rows @ _factors(rows.shape[1]), return_index=True, return_inverse=True)
+    if 2 * first.size > rows.shape[0] or not np.array_equal(rows[first[which]], rows):
+        return None
+    return first, which
+
+
+@cache
+def _factors(size: int) -> FloatArray:
+    """Numbers for which sums of different rows are hardly ever the same."""
+    return np.random.default_rng(0).uniform(1.0, 2.0, size)
 
 
 class RememberingSampler:

@@ -11,6 +11,7 @@ from armin.problem import PathPoint, Problem, Solution
 from armin.solve import solve, solve_best, solve_path
 from armin.solve.repeat import Differ
 from armin.solve.robust import solve_robust
+from armin.solve.stopping import Until
 
 __all__ = ["Decision", "Reapply", "Settings", "Solving"]
 
@@ -51,9 +52,10 @@ class Solving:
             return solve_robust(problem, self._named, solver=self.solver, time_limit=self.time_limit)
         return solve(problem, self._named, solver=self.solver, time_limit=self.time_limit)
 
-    def path(self, problem: Problem, least: float) -> list[PathPoint]:
-        """The cheapest choice for every requirement from ``least`` on."""
-        return solve_path(problem, self._named, solver=self.solver, time_limit=self.time_limit, least=least)
+    def path(self, problem: Problem, least: float, until: Until | None = None) -> list[PathPoint]:
+        """The cheapest choice for every requirement from ``least`` on, or as far as ``until`` says."""
+        limit = self.time_limit
+        return solve_path(problem, self._named, solver=self.solver, time_limit=limit, least=least, until=until)
 
     def best(self, problem: Problem, count: int, differ: Differ = "cores") -> list[Solution]:
         """The cheapest choices that differ; if nothing else is said, none changes all the features of a cheaper one."""

@@ -17,7 +17,7 @@ from armin.errors import ParameterError
 from armin.problem.data import WEIGHT_TOLERANCE, PathPoint, Problem, Solution, Status
 from armin.solve.exact import check_time_limit, picked
 from armin.solve.methods import solve
-from armin.solve.stopping import Callback, clock, stopped, watched
+from armin.solve.stopping import Callback, Until, clock, stopped, watched
 
 __all__ = ["PathPoint", "solve_path"]
 
@@ -30,6 +30,7 @@ def solve_path(
     time_limit: float | None = None,
     callback: Callback | None = None,
     least: float | None = None,
+    until: Until | None = None,
 ) -> list[PathPoint]:
     """Solve ``problem`` for every required weight, whatever ``problem.required`` says.
 
@@ -41,6 +42,8 @@ def solve_path(
     callback : for the search: called now and then with the best so far; returning False stops it
     least : the least required weight that matters; all if None. Where one candidate must always be accepted, give it
         more weight than all others together, and that weight here.
+    until : for the search: called with the beginning of the path, from the cheapest point on, whenever more of it is
+        proved; returning True ends the path there
 
     Returns
     -------
@@ -56,7 +59,7 @@ def solve_path(
     if method == "search":
         from armin.solve.search import search_path
 
-        return search_path(problem, time_limit, watched(callback), least)
+        return search_path(problem, time_limit, watched(callback), least, until)
     if method == "enumerate":
         from armin.solve.enumerate import path_by_enumeration
 

@@ -15,12 +15,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from armin.problem import Solution
+from armin.problem import PathPoint, Solution
 
-__all__ = ["Callback", "clock", "stop_when", "stopped", "uncounted", "watched"]
+__all__ = ["Callback", "Until", "clock", "stop_when", "stopped", "uncounted", "watched"]
 
 Callback = Callable[[Solution], bool | None]
 """Called now and then with the best so far; returning False stops the search."""
+
+Until = Callable[[list[PathPoint]], bool]
+"""Called with the beginning of a path whenever more of it is proved; returning True ends the path there."""
 
 _flag: ContextVar[Callable[[], bool] | None] = ContextVar("armin_stop", default=None)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, TreeEnsemble
 from armin.problem import PathPoint, Problem, Solution
 from armin.solve.repeat import Differ, check_several, repeat
-from armin.solve.search.drive import Engine, drive
+from armin.solve.search.drive import Drive, Engine, drive
 from armin.solve.search.goals import FEW_CHOICES, Cheapest, Frontier, Several
 from armin.solve.search.split import SplitEngine
-from armin.solve.stopping import Callback, uncounted
+from armin.solve.stopping import Callback, Until, uncounted
 
 __all__ = ["search", "search_best", "search_path"]
 
@@ -49,7 +49,11 @@ def search(problem: Problem, time_limit: float | None = None, callback: Callback
 
 
 def search_path(
-    problem: Problem, time_limit: float | None = None, callback: Callback | None = None, least: float | None = None
+    problem: Problem,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+    least: float | None = None,
+    until: Until | None = None,
 ) -> list[PathPoint]:
     """Search for every breakpoint of the cost-confidence curve.
 
@@ -57,6 +61,7 @@ def search_path(
     ----------
     problem, time_limit, callback : as in :func:`search`; what the problem requires does not matter
     least : only requirements of this weight and more matter; all if None
+    until : as in :func:`armin.solve.solve_path`
 
     Returns
     -------
@@ -72,8 +77,19 @@ def search_path(
     >>> [(point.solution.cost, point.weight) for point in search_path(problem)]
     [(2.0, 2.0), (3.0, 3.0)]
     """
-    goal = Frontier(problem, least)
-    return drive(problem, goal, _engine, time_limit, callback).points(goal)
+    goal, known, end = Frontier(problem, least), 0, False
+
+    def enough(state: Drive) -> bool:
+        nonlocal known, end
+        points = [] if until is None else state.settled(goal)
+        if until is not None and len(points) > known:
+            known = len(points)
+            with uncounted():  # what the caller does is not the search
+                end = until(points)
+        return end
+
+    state = drive(problem, goal, _engine, time_limit, callback, enough=None if until is None else enough)
+    return state.settled(goal) if end else state.points(goal)
 
 
 def search_best(

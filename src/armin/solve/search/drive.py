@@ -36,6 +36,8 @@ class Engine(Protocol):
         """
 
 
+_SURELY = 1.0 + 1e-9  # costs that differ by less may be the same, added up in another order
+
 Start = Callable[[Problem, bool], Engine]
 """Makes an engine for a problem; true where a change without effect makes another choice."""
 
@@ -72,13 +74,21 @@ class Drive:
 
     def points(self, goal: Frontier) -> list[PathPoint]:
         """The path, with a last point that says why it ends before all candidates are accepted."""
+        points, total = self._points(goal, len(goal.points)), goal.total
+        if goal.next is not None:
+            points.append(PathPoint(self._none(), goal.next, goal.next / total))
+        return points
+
+    def settled(self, goal: Frontier) -> list[PathPoint]:
+        """The beginning of the path that nothing can change any more: all else that is wanted costs more."""
+        return self._points(goal, sum(1 for point in goal.points if point.cost * _SURELY < self.bound))
+
+    def _points(self, goal: Frontier, count: int) -> list[PathPoint]:
         points, total, about = [], goal.total, self._about()
-        for i, point in enumerate(goal.points):
+        for i, point in enumerate(goal.points[:count]):
             if i + 1 < len(goal.points) and goal.points[i + 1].cost <= point.cost * (1.0 + BETTER):
                 continue  # more weight for the same cost but for rounding
             points.append(PathPoint(self._found(point.cost, point.choice, about), point.weight, point.weight / total))
-        if goal.next is not None:
-            points.append(PathPoint(self._none(), goal.next, goal.next / total))
         return points
 
     def plans(self, goal: Several) -> list[Solution]:
@@ -124,6 +134,7 @@ def drive(
     time_limit: float | None = None,
     callback: Callback | None = None,
     name: str = "search",
+    enough: Callable[[Drive], bool] | None = None,
 ) -> Drive:
     """Search until the goal is reached and proved, or until time, the callback or an interrupt ends it.
 
@@ -134,6 +145,7 @@ def drive(
     time_limit : seconds, or None
     callback : called now and then with the best so far; returning False stops the search
     name : what the solutions say about who found them
+    enough : asked now and then; true ends the search
     """
     state = Drive(problem, goal, time_limit, callback, name)
     try:
@@ -141,7 +153,7 @@ def drive(
         more = True
         while more:
             for _ in state.engine.search(goal):
-                if not state.goes_on():
+                if not state.goes_on() or (enough is not None and enough(state)):
                     return state
             more = goal.settle()
         state.closed = True
