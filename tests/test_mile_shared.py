@@ -156,11 +156,35 @@ def test_inputs_of_fresh_completions_are_those_of_each(kind: str) -> None:
         for _ in range(6):
             moves = posed.stated.grid.moves
             choice = tuple(int(rng.integers(0, move.size)) if rng.random() < 0.4 else 0 for move in moves)
-            moved = judge._moved(posed.stated, choice, posed.fresh)
+            moved = judge._moved(posed.stated, choice, posed.fresh.inputs)
             if moved is not None:
                 after = posed.stated.grid.apply_to_others(choice, posed.fresh.values)
                 np.testing.assert_array_equal(moved, fitted.read.encode(after))
                 seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_fresh_completions_that_are_equal_are_judged_as_each_would_be(kind: str) -> None:
+    world, frame = crowd(kind, 7, n=9)
+    explainer = ARMIN(
+        world.classifier, world.schema, desired="yes", n_samples=9, n_fresh=150, max_options=7, decision="complete"
+    ).fit(world.X)
+    rng, fitted, seen = np.random.default_rng(0), explainer.current, 0
+    for row in frame.to_dict("records"):
+        posed = pose(fitted, world.schema.encode(row)[0], (), 0.75)
+        if posed.fresh is None:
+            continue
+        for _ in range(4):
+            moves = posed.stated.grid.moves
+            choice = tuple(int(rng.integers(0, move.size)) if rng.random() < 0.4 else 0 for move in moves)
+            guess = memory.GuessingJudge(fitted.read, fitted.oracle)
+            accepted = judge._guessed_fresh(guess, posed.stated, choice, posed.fresh)
+            after = posed.stated.grid.apply_to_others(choice, posed.fresh.values)
+            np.testing.assert_array_equal(accepted, fitted.read.model.accepts(fitted.read.encode(after)))
+            asked = 150 if posed.fresh.apart is None else posed.fresh.apart[0].size
+            assert [len(rows) for rows in guess.asked] == [asked]
+            seen += asked < 150
     assert seen
 
 
