@@ -324,16 +324,22 @@ class _Prices:
         """
         key = (row, level, changes)
         if key not in self._left:
-            plain, shape = self._plain[row], (self.contexts.score.shape[0], self.price[row].size)
-            parts = [np.broadcast_to(worth, shape) for worth in plain] + self._open[row][level:]
-            if changes <= 0:
-                self._left[key] = np.zeros(shape)
-            else:
-                stack = np.maximum(np.stack(parts), 0.0)
-                if changes < stack.shape[0]:
-                    stack = np.partition(stack, stack.shape[0] - changes, axis=0)[stack.shape[0] - changes :]
-                self._left[key] = stack.sum(axis=0)
+            self._left[key] = self._top(self._plain[row], self._open[row][level:], max(changes, 0))
         return self._left[key]
+
+    def _top(self, plain: FloatArray, own: list[FloatArray], changes: int) -> FloatArray:
+        """The sum of the ``changes`` largest of what all candidates share (falling) and what each has of its own.
+
+        The largest sum of the first i of the one and the first ``changes - i`` of the other.
+        """
+        shared = np.concatenate([np.zeros((1, plain.shape[1])), np.cumsum(plain, axis=0)])
+        shape = (self.contexts.score.shape[0], plain.shape[1])
+        best = np.broadcast_to(shared[min(changes, len(plain))], shape).copy()
+        rising = np.sort(np.maximum(np.stack(own), 0.0), axis=0) if own else np.zeros((0, *shape))
+        sums = np.cumsum(rising[::-1], axis=0)
+        for i in range(1, min(len(own), changes) + 1):
+            np.maximum(best, sums[i - 1] + shared[min(changes - i, len(plain))], out=best)
+        return best
 
     def _decided(self, picks: tuple[int, ...], row: int) -> FloatArray:
         """What the changes that were decided on are worth beyond the moves in the scores, (prices,)."""
