@@ -1,8 +1,8 @@
 """By how much a time limit is overrun: ``python -m benchmarks.cliffs --overrun``.
 
 Every question (one plan, the path, five plans, a plan for all candidates, MILO) is asked about large problems with
-limits of 0.05, 0.2 and 1 second. The search's clock is the thread's CPU time here, so that other jobs on the machine do not
-count; a solver of programs has a clock of its own, and there it is the time on the wall.
+limits of 0.05, 0.2 and 1 second. The search's clock is the thread's CPU time here, so that other jobs on the machine
+do not count; a solver of programs has a clock of its own, and there it is the time on the wall.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,6 +16,9 @@ __all__ = ["run"]
 
 _ENUMERATION = 1 << 16
 """The presolve rule that may drop a row sum_j pi_j = 1 of a feature (ERGO-Code/HiGHS#3216)."""
+
+GRACE = 0.03
+"""Seconds that HiGHS gets to look up after its limit, so that what it has found is not lost."""
 
 
 def run(program: Program, time_limit: float | None = None) -> Answer:
@@ -72,7 +77,8 @@ def _run(program: Program, time_limit: float | None, presolve: str) -> Answer | 
         program.rows.data,
         program.integer.astype(np.int32),
     )
-    highs.run()
+    if not _ended(highs.run, time_limit):
+        return Answer(Status.UNKNOWN, None, 0.0)
     ended, info, ends = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
     nodes = max(0, int(info.mip_node_count))
     found = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
@@ -86,3 +92,18 @@ def _run(program: Program, time_limit: float | None, presolve: str) -> Answer | 
         status = Status.UNKNOWN if values is None else Status.FEASIBLE
         return Answer(status, values, max(0.0, float(info.mip_dual_bound)), nodes)
     return None
+
+
+def _ended(work: Callable[[], object], time_limit: float | None) -> bool:
+    """Whether some work ended within a limit and a little more.
+
+    HiGHS looks at its clock rarely (seconds late while it prepares a large program), so it works in a thread; where it
+    is too late, it is left alone with a program that nobody waits for, until it looks up.
+    """
+    if time_limit is None:
+        work()
+        return True
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(max(0.0, time_limit) + GRACE)
+    return not thread.is_alive()

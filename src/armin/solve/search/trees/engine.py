@@ -248,6 +248,7 @@ class TreeEngine:
             yield
             if self.large:
                 yield from self._renew(goal)
+                yield
 
     def _share(self) -> int:
         """Nodes between two looks at whether a dive would help."""
@@ -269,6 +270,7 @@ class TreeEngine:
             self.run = _new_run(self.reduced, far, self.nodes)
             self.run.begin(far, self.bound)
             yield from self.run.slices(goal, _FEW_NODES)
+            yield
         self.run = _new_run(self.reduced, min(self.cap, goal.worst), self.nodes)
 
 
