@@ -34,6 +34,8 @@ from armin.problem import Problem, Solution
 from armin.solve import solve
 from benchmarks.cells import have_data, make_cell
 from benchmarks.engine import machine
+from benchmarks.overrun import Overrun, logistic, names, overruns
+from benchmarks.overrun import table as overrun_table
 
 TIMES = (0.1, 0.2, 1.0, 10.0, 60.0)
 """Seconds after which the best plan so far is noted."""
@@ -83,6 +85,7 @@ CLIFFS = (
     Cliff("MLP 3 × 128, N = 1,000", _network(128, 128, 128), samples=1000),
     Cliff("FICO, 500 trees of depth 12", _forest(500, 12), fico="RF500"),
     Cliff("FICO, MLP 3 × 64", _network(64, 64, 64), fico="MLP3x64"),
+    Cliff("linear, D = 100, N = 1,000", logistic, columns=100, changes=None, samples=1000),
 )
 
 
@@ -225,6 +228,22 @@ def read(path: Path) -> list[Curve]:
     return [Curve(**record) for record in json.loads(path.read_text(encoding="utf-8"))]
 
 
+def _asked(parts: list[str]) -> list[Cliff]:
+    """The cliffs whose name contains one of these, all if there are none."""
+    named = [c for c in CLIFFS if not parts or any(part in c.name for part in parts)]
+    return [c for c in named if have_data() or not c.fico]
+
+
+def _overruns(parts: list[str], rows: int, folder: Path | None) -> None:
+    """Print the table of overruns."""
+    found: list[Overrun] = []
+    for cliff in _asked(parts):
+        for row in overruns(cliff.name, stored(cliff, rows, folder)):
+            found.append(row)
+            print(overrun_table([row]).splitlines()[-1], flush=True)
+    print(f"\nMachine: {machine()}\n\n{overrun_table(found)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for one row")
@@ -233,12 +252,14 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the curves here")
     parser.add_argument("--before", type=Path, help="curves of another run, to be put beside these")
     parser.add_argument("--store", type=Path, help="folder to keep the problems in")
+    parser.add_argument("--overrun", action="store_true", help="by how much time limits are overrun, instead of curves")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
+    if args.overrun:
+        _overruns(names(args.only), args.rows, args.store)
+        return
     curves: list[Curve] = []
-    for cliff in CLIFFS:
-        if (args.only and not any(part in cliff.name for part in args.only)) or (cliff.fico and not have_data()):
-            continue
+    for cliff in _asked(args.only):
         problems = stored(cliff, args.rows, args.store)
         solve(problems[0], "search", time_limit=5.0)  # compile
         for row, problem in enumerate(problems):

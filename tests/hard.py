@@ -29,8 +29,8 @@ HARD_KINDS: tuple[HardKind, ...] = ("linear", "classes", "relu", "deep", "trees"
 Numbers = Callable[[tuple[int, ...]], FloatArray]
 
 
-def _scales(rng: np.random.Generator) -> tuple[Numbers, Numbers, str]:
-    """How the numbers of a problem are drawn: those of the rows, those of the model; and a name."""
+def _scales(rng: np.random.Generator, scale: str | None) -> tuple[Numbers, Numbers, str]:
+    """How the numbers of a problem are drawn: those of the rows, those of the model; and a name, any if None."""
 
     def grid(step: float) -> Numbers:
         return lambda size: rng.integers(-4, 5, size) * step
@@ -61,7 +61,7 @@ def _scales(rng: np.random.Generator) -> tuple[Numbers, Numbers, str]:
         "single": (single, single),
         "tiny": (grid(0.1), tiny),
     }
-    name = str(rng.choice(list(named), p=[0.2, 0.25, 0.1, 0.05, 0.1, 0.1, 0.1, 0.1]))
+    name = scale or str(rng.choice(list(named), p=[0.2, 0.25, 0.1, 0.05, 0.1, 0.1, 0.1, 0.1]))
     return *named[name], name
 
 
@@ -161,9 +161,9 @@ def _tied(rng: np.random.Generator, problem: Problem) -> Problem:
     return replace(problem, model=replace(model, base=(model.base + lift * model.divisor).astype(model.precision)))
 
 
-def hard_problem(rng: np.random.Generator, kind: HardKind) -> Problem:
-    """A hard problem of one kind; small enough to list by hand."""
-    rows, numbers, scale = _scales(rng)
+def hard_problem(rng: np.random.Generator, kind: HardKind, scale: str | None = None) -> Problem:
+    """A hard problem of one kind (numbers of one ``scale``, any if None); small enough to list by hand."""
+    rows, numbers, scale = _scales(rng, scale)
     n, features = int(rng.integers(1, 8)), int(rng.choice([0, 1, 2, 3, 3, 4]))
     blocks = [[int(c)] for c in range(features)]
     width = features + int(rng.integers(0 if features else 1, 4))

@@ -17,8 +17,11 @@ from armin.models.kinds import Above, Among, BlackBox, LinearModel, ReluNetwork
 from armin.problem import Options, Problem, Solution, Status
 from armin.solve.enumerate import solve_by_enumeration
 from armin.solve.milo import SOLVERS, solve_by_milo, write_program
-from armin.solve.milo.program import Answer, Program
+from armin.solve.milo.program import VISIBLE, Answer, Draft, Program
 from armin.solve.milo.reduce import merge_candidates, merge_options
+from differ import check_one, is_faint
+from hard import HardKind, hard_problem
+from plain import Truth
 
 from problems import HAND_CHECKED, HandChecked, problems, random_problem, stump, stumps
 
@@ -322,3 +325,65 @@ def test_infeasible_is_said_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve_by_milo(HAND_CHECKED[0].problem).cost == HAND_CHECKED[0].cost
     assert asked == ["choose", "off"]
     assert solve_by_milo(HAND_CHECKED[8].problem).status is Status.INFEASIBLE
+
+
+WRONG: list[tuple[HardKind, str, int]] = [
+    ("relu", "wide", 10),
+    ("deep", "wide", 59),
+    ("relu", "cancel", 115),
+    ("deep", "cancel", 163),
+    ("deep", "cancel", 287),
+    ("deep", "wide", 1029),
+]
+"""Networks with weights or inputs of 1e8 about which HiGHS was believed, and wrong."""
+
+
+@pytest.mark.parametrize(("kind", "scale", "seed"), WRONG)
+def test_numbers_that_a_solver_cannot_see_prove_nothing_wrong(kind: HardKind, scale: str, seed: int) -> None:
+    problem = hard_problem(np.random.default_rng([seed]), kind, scale)
+    check_one(Truth(problem), solve_by_milo(problem), doubted=is_faint(problem))
+
+
+def test_a_faint_program_is_left_unproved() -> None:
+    """The hidden neuron can reach 1e-3 at most, in a row of 1e8: the answer is found and checked, but not proved."""
+    net = ReluNetwork((np.array([[1e8]]), np.array([[1.0]])), (np.array([-1e8]), np.array([-1e-3])), Above(0.0))
+    near, far = 1.0 + 1e-11, 1.0 + 2e-11
+    problem = Problem.from_tables([[0.0]], {0: [0, near, far]}, {0: [0, 1.0, 2.0]}, net, required=1)
+    truth, found = solve_by_enumeration(problem), solve_by_milo(problem)
+    assert write_program(problem).faint
+    assert truth.cost == found.cost
+    assert found.status is Status.FEASIBLE
+    assert found.bound == 1.0  # what any change costs
+
+
+@settings(law, max_examples=60)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["linear", "classes", "relu", "deep", "trees"]),
+    st.sampled_from(["wide", "cancel", "tiny"]),
+)
+def test_proofs_hold_and_doubts_have_a_reason(seed: int, kind: HardKind, scale: str) -> None:
+    """What is proved is true, and only a program with faint numbers may leave its answer unproved."""
+    problem = hard_problem(np.random.default_rng([seed]), kind, scale)
+    check_one(Truth(problem), solve_by_milo(problem), doubted=is_faint(problem))
+
+
+@law
+@given(st.integers(0, 2**32 - 1))
+def test_rows_without_small_numbers_hold_wherever_they_did(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = -rng.random(6), rng.random(6)
+    values = rng.normal(size=6) * 10.0 ** rng.uniform(-12, 2, 6)
+    draft = Draft()
+    variables = draft.add_variables(6, low, high)
+    points = rng.uniform(low, high, (50, 6))
+    sums = points @ values
+    draft.add_row(variables, values, lower=float(sums.min()), upper=float(sums.max()))
+    program = draft.finish([variables])
+    after = (program.rows @ points.T)[0]
+    slack = 1e-15 * np.abs(program.rows.data).sum()
+    assert program.row_lower[0] - slack <= after.min()
+    assert after.max() <= program.row_upper[0] + slack
+    assert np.all(np.abs(program.rows.data) > VISIBLE)
+    for end in (program.row_lower[0], program.row_upper[0]):
+        assert end == 0 or abs(end) >= VISIBLE

@@ -111,6 +111,8 @@ def solve_by_milo(
         program = write_program(smaller, formulation, until)
     except Late:
         return Solution(Status.UNKNOWN, None, None, bound, time.perf_counter() - start, name)
+    if program.faint:
+        bound = _least_change(problem)
     while True:
         spent = time.perf_counter() - start
         known = Solution(Status.UNKNOWN, None, None, bound, spent, name, nodes)
@@ -118,6 +120,8 @@ def solve_by_milo(
         if late or (callback is not None and callback(known) is False):
             return known
         answer = run(program, None if time_limit is None else time_limit - spent)
+        if program.faint:
+            answer = _doubted(answer)
         nodes += answer.nodes
         bound = max(bound, _safe(answer) * program.unit)
         seconds = time.perf_counter() - start
@@ -177,6 +181,17 @@ def _safe(answer: Answer) -> float:
     if answer.status is Status.INFEASIBLE:
         return float("inf")
     return max(0.0, answer.bound - SOLVER_TOLERANCE * max(1.0, abs(answer.bound)))
+
+
+def _doubted(answer: Answer) -> Answer:
+    """The answer to a program whose numbers the solver cannot be trusted with: a choice to ask the model about."""
+    status = Status.UNKNOWN if answer.values is None else Status.FEASIBLE
+    return Answer(status, answer.values, 0.0, answer.nodes)
+
+
+def _least_change(problem: Problem) -> float:
+    """What any change costs at least: a bound without a solver, where doing nothing is no answer."""
+    return min((float(option.costs[1:].min()) for option in problem.options if option.size > 1), default=float("inf"))
 
 
 def _leaf(solver: str) -> Callable[[Program, float | None], Answer]:

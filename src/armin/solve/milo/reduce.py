@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.arrays import IntArray
+from armin.arrays import BoolArray, IntArray
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Options, Problem
 
 __all__ = ["merge_candidates", "merge_options"]
 
-_ENTRIES_AT_ONCE = 10_000_000
+_ENTRIES_AT_ONCE = 500_000
+"""Answers of splits between two looks at the clock."""
 
 
 def merge_candidates(problem: Problem) -> Problem:
@@ -52,7 +53,7 @@ def merge_options(problem: Problem, model: TreeEnsemble, until: float = np.inf) 
     ruled |= {d for each in problem.sums for d in each.features}
     all_stay = bool(problem.forbidden or problem.forbidden_sets)
     kept = tuple(
-        np.arange(option.size) if all_stay or d in ruled or time.perf_counter() > until else _cheapest(option, model)
+        np.arange(option.size) if all_stay or d in ruled else _cheapest(option, model, until)
         for d, option in enumerate(problem.options)
     )
     options = tuple(
@@ -62,18 +63,30 @@ def merge_options(problem: Problem, model: TreeEnsemble, until: float = np.inf) 
     return replace(problem, options=options), kept
 
 
-def _cheapest(option: Options, model: TreeEnsemble) -> IntArray:
-    """The cheapest option of each class that the splits can tell apart; "keep" wins its class."""
+def _cheapest(option: Options, model: TreeEnsemble, until: float) -> IntArray:
+    """The cheapest option of each class that the splits can tell apart; "keep" wins its class.
+
+    All options if the clock passes ``until`` before all splits were asked.
+    """
     label: NDArray[np.intp] = np.zeros(option.size, dtype=np.intp)
     at_once = max(1, _ENTRIES_AT_ONCE // (option.outcomes.shape[0] * option.size))
     for place, column in enumerate(option.columns.tolist()):
         nodes = np.flatnonzero(model.feature == column)
         for low in range(0, nodes.size, at_once):
+            if time.perf_counter() > until:
+                return np.arange(option.size)
             some = nodes[low : low + at_once]
             left = model.goes_left(some[:, None, None], option.outcomes[None, :, :, place])
-            table = np.vstack([label[None, :], left.reshape(-1, option.size)])
-            label = np.unique(table, axis=1, return_inverse=True)[1].reshape(-1).astype(np.intp)
+            label = _told_apart(label, left.reshape(-1, option.size))
     order = np.lexsort((np.arange(option.size), option.costs))
     order = np.concatenate([[0], order[order != 0]])
     first = np.unique(label[order], return_index=True)[1]
     return np.sort(order[first])
+
+
+def _told_apart(label: NDArray[np.intp], answers: BoolArray) -> NDArray[np.intp]:
+    """New labels (J,): the same only for options of the same label and the same answers (., J)."""
+    bits = np.packbits(answers, axis=0).T
+    rows = np.ascontiguousarray(np.concatenate([label[:, None].view(np.uint8), bits], axis=1))
+    whole = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
+    return np.asarray(np.unique(whole, return_inverse=True)[1].reshape(-1), dtype=np.intp)

@@ -143,13 +143,13 @@ def _add_neurons(
         if low[t] >= 0:
             # xi_{n,t} = sum_d sum_j beta_{t,d,j} pi_{d,j} + F_{n,t}
             row, coefficients = np.append(index, variable), np.append(value, -unit[t])
-            draft.add_row(row, coefficients, lower=-constant, upper=-constant)
+            draft.add_row(row, coefficients, lower=-constant, upper=-constant, own=1)
             continue
         # xi_{n,t} - xibar_{n,t} = sum_d sum_j beta_{t,d,j} pi_{d,j} + F_{n,t}
         xibar = int(draft.add_variables(1, upper=most)[0])
         zeta = int(draft.add_variables(1, integer=True)[0])
         row, coefficients = np.append(index, [variable, xibar]), np.append(value, [-unit[t], -UNEVEN * low[t]])
-        draft.add_row(row, coefficients, lower=-constant, upper=-constant)
+        draft.add_row(row, coefficients, lower=-constant, upper=-constant, own=2)
         # xi_{n,t} <= H_{n,t} zeta_{n,t} and xibar_{n,t} <= -Hbar_{n,t} (1 - zeta_{n,t}), in their units
         draft.add_row(np.array([zeta, variable]), [most, -1.0], lower=0)
         draft.add_row(np.array([zeta, xibar]), [most, 1.0], upper=most)

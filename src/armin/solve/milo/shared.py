@@ -148,9 +148,8 @@ def _add_margins(draft: Draft, margins: Sequence[Margin], switch: int) -> None:
     for margin in margins:
         # f_n(pi) >= cut + (M_n - cut) (1 - nu_n), M_n the least value of f_n
         step = margin.relaxed_cut - margin.low
-        draft.add_row(
-            np.append(margin.index, switch), np.append(margin.value, -step), lower=margin.low - margin.constant
-        )
+        row, coefficients = np.append(margin.index, switch), np.append(margin.value, -step)
+        draft.add_row(row, coefficients, lower=margin.low - margin.constant, own=1)
 
 
 def enough_weight(problem: Problem) -> float:

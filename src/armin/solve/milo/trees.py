@@ -65,7 +65,11 @@ def write_trees(problem: Problem, model: TreeEnsemble, formulation: str = "tight
     if formulation == "paper":
         variants = np.repeat(np.arange(problem.n_candidates)[:, None], model.n_trees, axis=1)
     else:
-        variants = np.column_stack([_variants(tree, problem.n_candidates) for tree in splits])
+        columns = []
+        for tree in splits:
+            draft.look_up()
+            columns.append(_variants(tree, problem.n_candidates))
+        variants = np.column_stack(columns)
     coefficients, cuts, ways = stack_ways(model.decision)
     # in units of the undivided sum
     values = model.value.astype(model.precision).astype(np.float64) @ coefficients.T

@@ -88,7 +88,9 @@ class LinearEngine:
         low = max(self.cheapest, self.bound)
         cap, before = low, self.nodes
         if self.tree is not None:
+            yield
             cap = min(max(low, self.tree.least(require)), self.dearest)
+            yield
             yield from self._try(self.tree.likely(require), goal, require, single)
             if _known(goal, require) < np.inf:  # what is known is budget enough
                 yield from self._climb(self.tree, goal, require, single, np.inf)

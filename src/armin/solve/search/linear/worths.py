@@ -87,10 +87,7 @@ class Worths:
                 least = plain[changes - 1] if changes <= len(plain) else 0.0
                 self._left[key] = plain[: changes - 1].sum(axis=0) + np.maximum(open_[0], least)
             else:
-                stack = np.maximum(np.stack([np.broadcast_to(worth, shape) for worth in plain] + open_), 0.0)
-                if changes < stack.shape[0]:
-                    stack = np.partition(stack, stack.shape[0] - changes, axis=0)[stack.shape[0] - changes :]
-                self._left[key] = stack.sum(axis=0)
+                self._left[key] = _top(plain, open_, changes, shape)
         return self._left[key]
 
     def decided(self, feature: int, row: int) -> FloatArray:
@@ -131,3 +128,17 @@ class Worths:
             lacking[1:] -= move[None, :, i]
             np.maximum(found, lacking, out=found)
         return np.where(found > 0, SHY * found, 0.0)
+
+
+def _top(plain: FloatArray, own: list[FloatArray], changes: int, shape: tuple[int, int]) -> FloatArray:
+    """The sum of the ``changes`` largest of what all candidates share (falling) and what each has of its own.
+
+    The largest sum of the first i of the one and the first ``changes - i`` of the other.
+    """
+    shared = np.concatenate([np.zeros((1, shape[1])), np.cumsum(plain, axis=0)])
+    best = np.broadcast_to(shared[min(changes, len(plain))], shape).copy()
+    rising = np.sort(np.maximum(np.stack(own), 0.0), axis=0) if own else np.zeros((0, *shape))
+    sums = np.cumsum(rising[::-1], axis=0)
+    for i in range(1, min(len(own), changes) + 1):
+        np.maximum(best, sums[i - 1] + shared[min(changes - i, len(plain))], out=best)
+    return best

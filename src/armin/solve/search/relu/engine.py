@@ -37,6 +37,10 @@ __all__ = ["ReluEngine", "start_relu"]
 FEW, FEW_DEEP = 500.0, 64.0
 """Nodes with at most this many choices are listed, with one hidden layer and with more."""
 
+LISTED, LEAST_LISTED = 500_000_000, 16.0
+"""Products that one list may take, about: candidates times weights between hidden layers, for each choice; and how many
+choices are listed whatever they take."""
+
 EARLY_NODES = 4000
 """Nodes spent at most on each of the smaller numbers of changes, which give good choices early."""
 
@@ -85,7 +89,10 @@ class ReluEngine:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.bound, self.nodes = plan, 0.0, 0
         self.cases = cases_of(plan)
-        self.few = FEW if len(plan.network.weights) == 1 else FEW_DEEP
+        self.few = FEW
+        if len(plan.network.weights) > 1:
+            products = plan.problem.n_candidates * sum(w.size for w in plan.network.weights[1:])
+            self.few = min(FEW_DEEP, max(LEAST_LISTED, LISTED / products))
         self.refused: list[Choice] = sorted(plan.problem.forbidden)
         self.version = 0
         self.bans: Bans | None = None

@@ -8,6 +8,7 @@ cheapest is kept. A *local* one (a missing feature) maps a candidate and an opti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +62,18 @@ class Local:
     cost: FloatArray  # (J,)
 
 
+_numbered: WeakKeyDictionary[TreeEnsemble, Splits] = WeakKeyDictionary()
+
+
 def number_tests(model: TreeEnsemble) -> Splits:
-    """Number the different splits of a model."""
+    """Number the different splits of a model: once, as many rows are asked about one model."""
+    found = _numbered.get(model)
+    if found is None:
+        _numbered[model] = found = _number_tests(model)
+    return found
+
+
+def _number_tests(model: TreeEnsemble) -> Splits:
     inner = np.flatnonzero(model.feature >= 0)
     keys = [model.nan_left[inner], model.threshold[inner], model.feature[inner]]
     if model.category_set is not None:

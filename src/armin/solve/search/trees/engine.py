@@ -39,15 +39,18 @@ from armin.solve.search.trees.leaves import Reduced, reduce_problem
 from armin.solve.search.trees.nearby import TreesNearby
 from armin.solve.search.trees.nodes import explore
 from armin.solve.search.trees.tables import TreeSearch, build_tables
+from armin.solve.stopping import clock
 
 __all__ = ["TreeEngine", "start_trees"]
 
 _STEP = 1.5  # from one budget to the next
 _LARGE = 5000  # leaves from which tables are made anew for each budget
-_FEW_NODES, _MANY_NODES = 2000, 20_000  # between two looks at the clock
+_FEW_NODES, _MANY_NODES = 2000, 20_000  # between two looks at what was found, and whether a dive would help
+_SLICE, _SLICE_NODES = 0.01, 50  # seconds between two looks at the clock, about; and nodes in the first of them
 _PLAIN = 3000  # nodes of a stage that get by with the plain bound: most problems end before
 _NEVER = 1 << 60
 _SOON = 4_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
+_HEAVY = 12  # what a node with the second bound takes, compared with the plain one
 _LOOKS, _FEW_LOOKS = 120, 30  # of a dive, in small and in large models
 
 
@@ -67,6 +70,8 @@ class _Run:
     """The tables, and the state, as compiled code gets them."""
     written: State
     exact: Exact
+    heavy: int = 0
+    """Nodes with the second bound."""
 
     @property
     def finished(self) -> bool:
@@ -81,7 +86,8 @@ class _Run:
     @property
     def work(self) -> int:
         """About how much was done: nodes times words, for every 64 groups."""
-        return self.nodes * self.state.work.size * (1 + int(self.state.counter[GROUPS]) // 64)
+        nodes = self.nodes + (_HEAVY - 1) * self.heavy
+        return nodes * self.state.work.size * (1 + int(self.state.counter[GROUPS]) // 64)
 
     def begin(self, cap: float, proved: float, plain: int = _PLAIN) -> None:
         """Start at the root, for choices that cost less than ``cap``; those below ``proved`` are all known.
@@ -94,6 +100,17 @@ class _Run:
         state.counter[TOP], state.counter[PLAIN] = 1, state.counter[NODES] + plain
         state.stack[0] = 0
         free_rest(self.tables, cap, state.rest)
+
+    def slices(self, goal: Goal, nodes: int) -> Iterator[None]:
+        """Visit so many nodes, with pauses; the clock decides how many pauses there are, but not what is found."""
+        end, size = self.nodes + nodes, _SLICE_NODES
+        while not self.finished and self.nodes < end:
+            before, start = self.nodes, clock()
+            self.advance(goal, min(size, end - before))
+            self.heavy += max(0, self.nodes - max(before, int(self.state.counter[PLAIN])))
+            size = max(1, min(2 * size, int(size * _SLICE / max(clock() - start, 1e-6))))
+            if not self.finished:
+                yield
 
     def advance(self, goal: Goal, nodes: int) -> None:
         """Visit some nodes and offer what they find."""
@@ -216,12 +233,10 @@ class TreeEngine:
             run, start = self.run, self.run.nodes
             run.begin(min(self.cap, goal.worst), self.bound, _PLAIN if hard else _NEVER)
             while not run.finished:
-                run.advance(goal, self._share())
-                if not run.finished:
-                    yield
-                    if hard and run.work > _SOON:
-                        yield from self._dive(goal)
-                        run.state.number[CAP] = min(run.state.number[CAP], goal.worst)
+                yield from run.slices(goal, self._share())
+                if not run.finished and hard and run.work > _SOON:
+                    yield from self._dive(goal)
+                    run.state.number[CAP] = min(run.state.number[CAP], goal.worst)
             if goal.worst <= self.cap or self.cap > self.dearest:
                 self.bound = goal.worst
                 return
@@ -232,29 +247,30 @@ class TreeEngine:
             self.bound, self.cap = self.cap, step * self.cap if self.cap < self.dearest else np.inf
             yield
             if self.large:
-                self._renew(goal)
+                yield from self._renew(goal)
+                yield
 
     def _share(self) -> int:
-        """Nodes between two looks at the clock."""
-        if self.large or self.run is None:
-            return _FEW_NODES
-        if self._dived:
-            return _MANY_NODES
-        return min(_MANY_NODES, max(_FEW_NODES, _SOON // self.run.state.work.size // 4))
+        """Nodes between two looks at whether a dive would help."""
+        return _MANY_NODES if self._dived and not self.large else _FEW_NODES
 
     def _dive(self, goal: Goal) -> Iterator[None]:
         """Look for a good choice without proof, once."""
         if not self._dived:
             self._dived = True
-            yield from dive(self.reduced.problem, goal, TreesNearby(self.reduced), _FEW_LOOKS if self.large else _LOOKS)
+            yield
+            nearby = TreesNearby(self.reduced)
+            yield
+            yield from dive(self.reduced.problem, goal, nearby, _FEW_LOOKS if self.large else _LOOKS)
 
-    def _renew(self, goal: Goal) -> None:
+    def _renew(self, goal: Goal) -> Iterator[None]:
         """Tables for the present budget, after a short look at a larger one if nothing was found yet."""
         if goal.best is None and not isinstance(goal, Frontier) and self.nodes > _FEW_NODES:
             far = _STEP**2 * self.cap
             self.run = _new_run(self.reduced, far, self.nodes)
             self.run.begin(far, self.bound)
-            self.run.advance(goal, _FEW_NODES)
+            yield from self.run.slices(goal, _FEW_NODES)
+            yield
         self.run = _new_run(self.reduced, min(self.cap, goal.worst), self.nodes)
 
 

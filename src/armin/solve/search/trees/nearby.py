@@ -9,11 +9,13 @@ so sums may be rounded: what is found is asked of the model itself.
 from __future__ import annotations
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.models.kinds import TreeEnsemble
 from armin.problem import Choice
 from armin.solve.search.compiled import called, entry_bare
 from armin.solve.search.handed import hand
@@ -267,7 +269,7 @@ class TreesNearby:
                 places += [(loc.feature, int(j), float(c)) for j, c in zip(loc.option, loc.cost, strict=True)]
                 local_cell.append(first[s] + s + where)
         n = reduced.first.size
-        tree, depth = _trees(reduced)
+        tree, depth, largest = _shape_of(model)
         inside = np.flatnonzero(reduced.tests.of_node >= 0)
         asked = slot[reduced.tests.of_node[inside]]
         own = np.zeros(model.n_trees, dtype=bool)
@@ -312,9 +314,7 @@ class TreesNearby:
             np.zeros(len(places)),
         )
         self._walk, self._written = hand(walk), hand(space)
-        largest = np.zeros((model.n_trees, model.base.size))
-        np.maximum.at(largest, tree, np.abs(model.value.astype(np.float64)))
-        size = np.abs(coefficients) @ (largest.sum(axis=0) + np.abs(model.base)) + np.abs(cuts * model.divisor)
+        size = np.abs(coefficients) @ (largest + np.abs(model.base)) + np.abs(cuts * model.divisor)
         self.slack = float((8 * (model.n_trees + 4) * np.finfo(model.precision).eps * size).max())
 
     def _point(self, choice: Choice) -> tuple[Ints, Ints]:
@@ -340,15 +340,21 @@ class TreesNearby:
         return self._space.accepted.copy(), self._space.lacking.copy()
 
 
-def _trees(reduced: Reduced) -> tuple[IntArray, int]:
-    """The tree of every node, and how deep the trees are."""
-    model = reduced.model
-    tree, depth = np.zeros(model.feature.size, np.intp), 0
-    node, of = model.roots, np.arange(model.n_trees)
-    while node.size:
-        tree[node] = of
-        inside = model.feature[node] >= 0
-        node, of = node[inside], of[inside]
-        node, of = np.concatenate([model.left[node], model.right[node]]), np.concatenate([of, of])
-        depth += 1
-    return tree, depth
+_shapes: WeakKeyDictionary[TreeEnsemble, tuple[IntArray, int, FloatArray]] = WeakKeyDictionary()
+
+
+def _shape_of(model: TreeEnsemble) -> tuple[IntArray, int, FloatArray]:
+    """The tree of every node, how deep the trees are, and the largest sum of leaves in size; once for a model."""
+    if model not in _shapes:
+        tree, depth = np.zeros(model.feature.size, np.intp), 0
+        node, of = model.roots, np.arange(model.n_trees)
+        while node.size:
+            tree[node] = of
+            inside = model.feature[node] >= 0
+            node, of = node[inside], of[inside]
+            node, of = np.concatenate([model.left[node], model.right[node]]), np.concatenate([of, of])
+            depth += 1
+        largest = np.zeros((model.n_trees, model.base.size))
+        np.maximum.at(largest, tree, np.abs(model.value.astype(np.float64)))
+        _shapes[model] = tree, depth, largest.sum(axis=0)
+    return _shapes[model]
