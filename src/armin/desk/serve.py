@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import secrets
 import signal
@@ -44,6 +43,12 @@ class _Factory:
         warm_up(Service(bundle, self.settings))
         return create_app(bundle, self.settings, self.secret)
 
+    def server(self) -> Any:
+        """Who serves it."""
+        from armin.desk.server import make_server
+
+        return make_server(self(), self.settings)
+
 
 @dataclass(frozen=True)
 class _Work:
@@ -56,7 +61,7 @@ class _Work:
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to everybody; the supervisor decides
         try:
-            server = _server(self.factory)
+            server = self.factory.server()
         except ArminError as error:
             pipe.send(Beat(refused=error))
             return
@@ -116,29 +121,13 @@ def serve(
     with _bound(host, port) as listener:
         _allow_files(limits.connections)
         if workers == 1:
-            server = _server(factory)
+            server = factory.server()
             server.ready = ready
             with suppress(KeyboardInterrupt):  # the usual way to stop it
                 server.run(sockets=[listener])
             return
         _log_to_stderr()
         _run_many(_Work(factory), listener, workers, limits, ready)
-
-
-def _server(factory: _Factory) -> Any:
-    """The application and who serves it."""
-    import uvicorn
-
-    from armin.desk.connections import Door, protocol_of
-    from armin.desk.server import Server
-
-    app, limits = factory(), factory.settings
-    config = uvicorn.Config(
-        app, http=protocol_of(Door(limits, app.state.metrics)), access_log=False, log_level="error",
-        server_header=False, proxy_headers=bool(limits.proxies), forwarded_allow_ips=list(limits.proxies), ws="none",
-        timeout_graceful_shutdown=math.ceil(limits.drain + limits.grace), timeout_keep_alive=10,
-    )  # fmt: skip
-    return Server(config, app.state.searches, limits)
 
 
 def _run_many(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
+from armin.desk.connections import Door, protocol_of
 from armin.desk.searches import Searches
 from armin.desk.settings import DeskSettings
 
-__all__ = ["Server"]
+__all__ = ["Server", "make_server"]
 
 BEAT = 1.0
 """Seconds between signs of life."""
@@ -68,3 +71,19 @@ class Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn may be absent whe
                 self.should_exit = True  # the supervisor is gone
                 return
             await asyncio.sleep(BEAT)
+
+
+def make_server(app: FastAPI, settings: DeskSettings) -> Server:
+    """Who serves an application of :func:`armin.desk.app.create_app`, within the limits.
+
+    Parameters
+    ----------
+    app : the application
+    settings : the limits, those that it was made with
+    """
+    config = uvicorn.Config(
+        app, http=protocol_of(Door(settings, app.state.metrics)), access_log=False, log_level="critical", ws="none",
+        server_header=False, proxy_headers=bool(settings.proxies), forwarded_allow_ips=list(settings.proxies),
+        timeout_graceful_shutdown=math.ceil(settings.drain + settings.grace), timeout_keep_alive=10,
+    )  # fmt: skip
+    return Server(config, app.state.searches, settings)
