@@ -493,7 +493,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         if store is None:
             found = answers_to(range(len(rows)))
         else:
-            found = stored(answers_to, store, asked_of(fitted, rows, locked), table.index, fitted.schema)
+            asked = asked_of(self.classifier, fitted, rows, locked)
+            found = stored(answers_to, store, asked, table.index, fitted.schema)
         every = dict(tracked(found, len(rows)) if progress else found)
         return Recourses(tuple(every[number] for number in range(len(rows))), tuple(table.index))
 

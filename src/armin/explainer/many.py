@@ -76,7 +76,7 @@ def tracked(answers: Iterable[Answer], total: int) -> Iterable[Answer]:
     return track(answers, description="Explaining", total=total, transient=True, console=console)
 
 
-def asked_of(fitted: Fitted, rows: Sequence[Labelled], locked: Iterable[str], **more: Any) -> str:
+def asked_of(classifier: Any, fitted: Fitted, rows: Sequence[Labelled], locked: Iterable[str], **more: Any) -> str:
     """What stands for a question about many rows: the rows, the model, what was learned, and the settings."""
     return fingerprint(
         {
@@ -86,20 +86,20 @@ def asked_of(fitted: Fitted, rows: Sequence[Labelled], locked: Iterable[str], **
             "labels": fitted.labels,
             "settings": fitted.settings,
             "origin": None if fitted.origin is None else fitted.origin.to_dict(),
-            "learned": _hashed(fitted),
+            "learned": _hashed(classifier, fitted),
             **more,
         }
     )
 
 
-def _hashed(fitted: Fitted) -> str | None:
+def _hashed(classifier: Any, fitted: Fitted) -> str | None:
     """A fingerprint of the parts, where they do not come from a bundle, which has one."""
     from joblib import hash as hashed
 
     if fitted.origin is not None and fitted.origin.bundle is not None:
         return None
     try:
-        found: str | None = hashed((fitted.read.model, fitted.cost, fitted.sampler, fitted.imputer))
+        found: str | None = hashed((classifier, fitted.cost, fitted.sampler, fitted.imputer))
     except Exception:  # what cannot be pickled has none
         return None
     return found
