@@ -89,7 +89,8 @@ def test_a_killed_process_loses_nothing_and_gets_the_explainer_once(undisturbed,
     assert same(touchy.explain_many(people(), n_jobs=2), undisturbed)
     assert (tmp_path / "once").exists()  # it was killed
     loads = [file.name.split("-")[1] for file in tmp_path.glob("loaded-*")]
-    assert len(loads) == len(set(loads)) == 3  # two processes and the new one, each of them once, for eight blocks
+    assert len(loads) == len(set(loads))  # each process once
+    assert len(loads) <= 3  # the two and perhaps a new one, for eight blocks
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from armin.errors import ParameterError, RowError
+from armin.errors import ParameterError, RowError, SolverError
 
 __all__ = ["share_out", "wants_processes"]
 
@@ -24,6 +24,8 @@ Work = Callable[[Sequence[Item]], Sequence[Result]]
 
 TRIES = 3
 """How often a row may lose its process, the last times alone, before it is given up."""
+STARTS = 10
+"""How often in a row a process may die while it is started; that is nobody's fault among the rows."""
 IDLE = 300.0
 """Seconds after which a process that has nothing to do ends."""
 QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -56,30 +58,54 @@ def share_out(
         The number of an item, and its result; an error if it lost its process again and again.
     """
     load = _Load.of(work)
-    waiting: deque[tuple[Sequence[tuple[int, Item]], int]] = deque((block, 0) for block in blocks)
+    waiting: deque[_Task] = deque(_Task(block) for block in blocks)
     processes = _hired(max(1, min(jobs, len(blocks))))
     free = list(processes)
-    busy: dict[Future[Any], tuple[_Process, Sequence[tuple[int, Item]], int]] = {}
-    done = False
+    busy: dict[Future[Any], tuple[_Process, _Task | None]] = {}
     try:
-        while waiting or busy:
+        while waiting or any(task is not None for _, task in busy.values()):
             while free and waiting:
-                process, (block, deaths) = free.pop(), waiting.popleft()
-                busy[process.submit(load, [item for _, item in block])] = (process, block, deaths)
+                process = free.pop()
+                task = waiting.popleft() if process.has(load) else None  # it gets the load first, and alone
+                busy[process.submit(load, None if task is None else task.items)] = (process, task)
             for future in wait(busy, return_when=FIRST_COMPLETED).done:
-                process, block, deaths = busy.pop(future)
+                process, task = busy.pop(future)
                 free.append(process)
                 results, error = process.result(future)
+                if task is None:
+                    continue
                 if error is None:
-                    yield from zip((number for number, _ in block), results, strict=True)
-                elif len(block) > 1 or deaths + 1 < TRIES:
-                    # first, and one by one: the next death says whose fault it is
-                    waiting.extendleft(([one], deaths + 1) for one in reversed(block))
+                    yield from zip(task.numbers, results, strict=True)
+                elif task.last:
+                    yield task.numbers[0], error
                 else:
-                    yield block[0][0], error
-        done = True
+                    waiting.extendleft(reversed(task.apart()))
     finally:
-        _let_go(processes, done)
+        _let_go(processes, [process for process, _ in busy.values()])
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Some items with their numbers, and how often they have lost their process."""
+
+    block: Sequence[tuple[int, Any]]
+    deaths: int = 0
+
+    @property
+    def numbers(self) -> list[int]:
+        return [number for number, _ in self.block]
+
+    @property
+    def items(self) -> list[Any]:
+        return [item for _, item in self.block]
+
+    @property
+    def last(self) -> bool:
+        return len(self.block) == 1 and self.deaths + 1 >= TRIES
+
+    def apart(self) -> list[_Task]:
+        """One by one: the next death says whose fault it is."""
+        return [_Task([one], self.deaths + 1) for one in self.block]
 
 
 @dataclass(frozen=True)
@@ -113,16 +139,26 @@ class _Process:
     def __init__(self) -> None:
         self._executor: Any = None
         self._given: bytes | None = None
+        self._failures = 0  # in a row, while it was given the load
 
-    def submit(self, load: _Load, items: list[Any]) -> Future[Any]:
+    def has(self, load: _Load) -> bool:
+        return self._given == load.name
+
+    def submit(self, load: _Load, items: list[Any] | None) -> Future[Any]:
+        """Give it the load, if there are no items, or let it work on them."""
         if self._executor is None:
             # joblib's own: its processes need no main module, and functions of a notebook travel
             from joblib.externals.loky import ProcessPoolExecutor
 
             self._executor = ProcessPoolExecutor(1, timeout=IDLE, env=QUIET)
-        pickled = None if self._given == load.name else load.pickled
-        self._given = load.name
-        future: Future[Any] = self._executor.submit(_do, load.name, pickled, items)
+        future: Future[Any]
+        if items is None:
+            self._given = load.name
+            self._failures += 1
+            future = self._executor.submit(_hold, load.name, load.pickled)
+        else:
+            self._failures = 0
+            future = self._executor.submit(_do, load.name, items)
         return future
 
     def result(self, future: Future[Any]) -> tuple[list[Any], RowError | None]:
@@ -131,11 +167,16 @@ class _Process:
 
         try:
             return future.result(), None
-        except _NotThereError:  # it had ended in between; that is nobody's fault, but it is counted
+        except _NotThereError:  # it had ended in between, without a fault of the row's
             self._given = None
             return [], _lost()
         except BrokenProcessPool:
             self.end()
+            if self._failures >= STARTS:
+                raise SolverError(
+                    f"A process that explains rows died {STARTS} times in a row while it was started, as when memory "
+                    "runs out. Use fewer at once (n_jobs, --jobs)."
+                ) from None
             return [], _lost()
         except _NoLoadError as error:
             raise _cannot_travel(error) from None
@@ -153,14 +194,18 @@ _idle: list[_Process] = []
 _lock = threading.Lock()
 
 
-def _do(name: bytes, pickled: bytes | None, items: list[Any]) -> list[Any]:
-    """In a process: the work on some items, with what was given or is there from before."""
-    if pickled is not None:
-        _held.clear()
-        try:
-            _held[name] = pickle.loads(pickled)  # noqa: S301  from our own parent
-        except Exception as error:
-            raise _NoLoadError(f"{type(error).__name__}: {error}") from None
+def _hold(name: bytes, pickled: bytes) -> list[Any]:
+    """In a process: keep what it will work with."""
+    _held.clear()
+    try:
+        _held[name] = pickle.loads(pickled)  # noqa: S301  from our own parent
+    except Exception as error:
+        raise _NoLoadError(f"{type(error).__name__}: {error}") from None
+    return []
+
+
+def _do(name: bytes, items: list[Any]) -> list[Any]:
+    """In a process: the work on some items."""
     if name not in _held:
         raise _NotThereError
     return list(_held[name](items))
@@ -172,11 +217,10 @@ def _hired(count: int) -> list[_Process]:
     return found + [_Process() for _ in range(count - len(found))]
 
 
-def _let_go(processes: list[_Process], done: bool) -> None:
-    """Keep the processes for the next call; those that may still be at work are ended."""
-    if not done:
-        for process in processes:
-            process.end()
+def _let_go(processes: list[_Process], busy: list[_Process]) -> None:
+    """Keep the processes for the next call; those that are still at work are ended."""
+    for process in busy:
+        process.end()
     with _lock:
         room = max(0, (os.cpu_count() or 1) - len(_idle))
         _idle.extend(processes[:room])
