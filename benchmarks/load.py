@@ -153,7 +153,10 @@ async def disturb(desk: Desk, mode: str, after: float) -> str:
         if gone is not None and len(ready) == desk.workers and str(before[0]) not in ready:
             return f"ended after {gone:.1f} s, its successor answers after {time.monotonic() - start:.1f} s"
         await asyncio.sleep(0.2)
-    return f"not replaced within {time.monotonic() - start:.0f} s"
+    waited = f"{time.monotonic() - start:.0f} s"
+    if gone is None:
+        return f"not ended within {waited}"
+    return f"ended after {gone:.1f} s, its successor does not answer within {waited}"
 
 
 async def watch(desk: Desk, found: list[tuple[float, float]]) -> None:

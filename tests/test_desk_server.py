@@ -240,6 +240,17 @@ def test_a_full_queue_is_not_ready_but_alive(held):
             assert asked.result().status_code == 200
 
 
+def test_a_worker_whose_supervisor_is_gone_stops(explainer):
+    def nobody_listens(requests):
+        raise BrokenPipeError
+
+    live = Live(explainer, DeskSettings())
+    live.server.beat = nobody_listens
+    live.thread.start()
+    live.thread.join(60)
+    assert not live.thread.is_alive()
+
+
 # --- limits of a client ---
 
 
