@@ -33,9 +33,11 @@ from armin.desk.app import create_app  # noqa: E402
 from armin.desk.settings import DeskSettings  # noqa: E402
 
 load_all_checks()
-LEGAL_BUT_REFUSED = ("The row is all blanks", "'choice' must be one of the", "decision='blank' needs", "reapply=")
-"""What JSON Schema cannot say: somebody must be there, a plan that is chosen must exist, and the model must be able to
-answer the question about blanks."""
+LEGAL_BUT_REFUSED = (
+    "The row is all blanks", "'choice' must be one of the", "decision='blank' needs", "reapply=", "'point' ",
+)  # fmt: skip
+"""What JSON Schema cannot say: somebody must be there, a plan that is chosen must exist, a point must be of this row's
+path, and the model must be able to answer the question about blanks."""
 
 
 def made_up(mode):

@@ -153,12 +153,18 @@ def test_the_limit_on_threads_is_lifted_by_the_last(monkeypatch: pytest.MonkeyPa
     said: list[str] = []
 
     class Controller:
+        def __init__(self, kind: str = "") -> None:
+            self.kind = kind
+
+        def select(self, user_api: str) -> Controller:
+            return Controller(user_api)
+
         def limit(self, limits: int) -> Controller:
-            said.append(f"limited to {limits}")
+            said.extend([f"limited to {limits}"] if self.kind == "blas" else [])  # OpenMP: in every thread
             return self
 
         def restore_original_limits(self) -> None:
-            said.append("lifted")
+            said.extend(["lifted"] if self.kind == "blas" else [])
 
     monkeypatch.setattr(threads, "ThreadpoolController", Controller)
     monkeypatch.setattr(threads, "_limit", threads._Limit())

@@ -18,6 +18,7 @@ __all__ = [
     "ModelError",
     "NotFittedError",
     "ParameterError",
+    "RowError",
     "SchemaError",
     "SolverError",
 ]
@@ -63,6 +64,10 @@ class SolverError(ArminError, RuntimeError):
 
 class MissingDependencyError(ArminError, ImportError):
     """An optional library is needed and not installed."""
+
+
+class RowError(ArminError, RuntimeError):
+    """One row of many could not be explained, through no rule of ours: a model raised an error, a process died."""
 
 
 class AuditError(ArminError, RuntimeError):

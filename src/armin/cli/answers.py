@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     Answer = Recourse | RecoursePath | AskOrAct | Failure
 
-__all__ = ["Printer", "chosen", "opened"]
+__all__ = ["Printer", "chosen", "opened", "shown"]
 
 COLUMNS = {
     "plan": ("row", "outcome", "cost", "share", "advice"),
@@ -55,16 +57,46 @@ def chosen(answers: Answers) -> Output:
 
 @contextmanager
 def opened(path: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file."""
+    """Standard output, or a file that is there whole or not at all: an old one stays until the new one is complete."""
     if path is None:
         yield sys.stdout
         return
+    if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
+        with _told(path), path.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    whole = path.resolve()  # what a link points to is replaced, not the link
+    with _told(path):
+        half = whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
+        try:
+            with half.open("w", encoding="utf-8", newline="") as stream:
+                if whole.exists():
+                    half.chmod(whole.stat().st_mode & 0o777)
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            half.replace(whole)
+        except BaseException:
+            half.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What the system says about a file, as a sentence."""
     try:
-        stream = path.open("w", encoding="utf-8", newline="")
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise ParameterError(f"--output {str(path)!r} cannot be written: {error.strerror}.") from None
-    with stream:
-        yield stream
+
+
+def shown(label: object, answer: Answer, to: Output, kind: str) -> str:
+    """One answer as it stands in a file."""
+    text = io.StringIO()
+    Printer(text, to, kind).show(label, answer)
+    return text.getvalue()
 
 
 class Printer:

@@ -44,6 +44,16 @@ def told_plainly() -> Iterator[None]:
         raise typer.Exit(2) from None
     except (typer.Exit, typer.Abort, BrokenPipeError, KeyboardInterrupt):
         raise
+    except OSError as error:
+        if os.environ.get("ARMIN_DEBUG"):
+            raise
+        where = f" ({error.filename!r})" if error.filename else ""
+        typer.echo(
+            f"Error: The system refused a file{where}: {error.strerror or type(error).__name__}. Look at the free "
+            "space and at who may read and write there.",
+            err=True,
+        )
+        raise typer.Exit(2) from None
     except Exception as error:
         if os.environ.get("ARMIN_DEBUG"):
             raise

@@ -169,6 +169,9 @@ class Answers:
         Path | None, typer.Option(metavar="FILE", help="Where to write.", show_default="standard output")
     ] = None
     jobs: Annotated[int, typer.Option(help="Rows at once; -1 for all cores.")] = 1
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was stopped, from what --output FILE.part holds.")
+    ] = False
 
 
 class Listing(TyperCommand):
@@ -196,7 +199,7 @@ def spread(command: Callable[..., Result]) -> Callable[..., Result]:
     >>> command(rows="people.csv")
     'people.csv'
     >>> list(inspect.signature(command).parameters)
-    ['rows', 'format', 'id_column', 'locked', 'to', 'json', 'output', 'jobs']
+    ['rows', 'format', 'id_column', 'locked', 'to', 'json', 'output', 'jobs', 'resume']
     """
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}

@@ -12,6 +12,7 @@ import typer
 
 from armin.cli.app import app, told_plainly
 from armin.cli.files import check_columns, read_table, without_label
+from armin.cli.limits import Limits
 from armin.cli.options import Kind, Listing, Settings, Training, spread
 from armin.cli.run import on_terminal
 from armin.cli.source import build_explainer
@@ -224,8 +225,10 @@ def _outcome(test: Calibration) -> str:
 
 
 @app.command()
+@spread
 def serve(
     bundle: BundleFile,
+    limits: Limits,
     host: Annotated[str, typer.Option(help="Where to listen; others than this machine need a key.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, help="How many processes; one for each core is a good choice.")] = 1,
@@ -237,7 +240,6 @@ def serve(
         Path | None,
         typer.Option(metavar="DIR", help="Your own texts and letter templates; the templates run as your code."),
     ] = None,
-    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Of search for one request.")] = 10.0,
     trust: Trust = False,
 ) -> None:
     """Serve the desk: a page for people and an HTTP API for programs.
@@ -253,7 +255,7 @@ def serve(
         except ModuleNotFoundError as error:
             raise MissingDependencyError(WEB.format(name=error.name)) from None
         settings = DeskSettings(
-            api_key=_key(api_key_file), organisation=organisation, time_limit=time_limit, templates=templates
+            api_key=_key(api_key_file), organisation=organisation, templates=templates, **limits.settings()
         )
         name = f"[{host}]" if ":" in host and not host.startswith("[") else host
         serve_desk(

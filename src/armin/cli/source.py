@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from armin.cli.answers import opened
 from armin.cli.files import check_columns, match_label, read_estimator, read_schema, read_table, shown, without_label
 from armin.cli.options import Method, People, Settings, Source, Training
 from armin.errors import DataError, ParameterError
@@ -113,8 +114,6 @@ def read_people(people: People, schema: Schema, label_column: str | None = None)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, or say plainly why not."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ParameterError(f"--output {str(path)!r} cannot be written: {error.strerror}.") from None
+    """Write a text file, whole or not at all, or say plainly why not."""
+    with opened(path) as stream:
+        stream.write(text)

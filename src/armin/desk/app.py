@@ -30,20 +30,23 @@ KINDS = {
     ".ico": "image/x-icon", ".woff2": "font/woff2", ".txt": "text/plain", ".json": "application/json",
 }  # fmt: skip
 API = "/api/v1"
-REFUSALS = (400, 401, 408, 413, 415, 422, 500, 503, 504)
+REFUSALS = (400, 401, 408, 413, 415, 422, 429, 500, 503, 504)
+PROBES = ("/healthz", "/livez", "/readyz")
 
 
-def create_app(bundle: BundleLike, settings: DeskSettings | None = None) -> FastAPI:
+def create_app(bundle: BundleLike, settings: DeskSettings | None = None, secret: bytes = b"") -> FastAPI:
     """The desk as an ASGI application.
 
     Parameters
     ----------
     bundle : the packed explainer, from :func:`armin.bundle.load_bundle`; it is only read
     settings : the limits; a desk for this machine if left out
+    secret : makes the names of clients in the log; the same in all workers of a desk, random if left out
 
     Returns
     -------
     FastAPI
+        Its ``state`` holds ``metrics`` and ``searches``, for whoever runs it.
 
     Examples
     --------
@@ -81,10 +84,15 @@ def create_app(bundle: BundleLike, settings: DeskSettings | None = None) -> Fast
     )
     for name in service.contract:
         _add_answer(app, service, searches, name)
+    app.state.metrics, app.state.searches = metrics, searches
     _add_views(app, service, metrics)
+    _add_probes(app, searches)
     page = _add_page(app, service)
     routes = {route.path for route in app.routes if hasattr(route, "path")}
-    app.add_middleware(Guard, settings=settings, metrics=metrics, routes=routes, open_routes={"/healthz", *page})
+    app.add_middleware(
+        Guard, settings=settings, metrics=metrics, routes=routes, open_routes={*PROBES, *page},
+        questions={f"{API}/{name}" for name in service.contract}, secret=secret,
+    )  # fmt: skip
     return app
 
 
@@ -143,17 +151,35 @@ def _add_views(app: FastAPI, service: Service, metrics: Metrics) -> None:
             raise ProblemError.of_fields([("language", "#/language", text)])
         return JSONAnswer(forms[language])
 
-    @app.get("/healthz", responses=responses({"type": "object"}, 400), response_class=Response)
-    async def health() -> Response:
-        """Whether the desk is up."""
-        return JSONAnswer({"status": "ok"})
-
     text = responses({"type": "string"}, 400, 401, media="text/plain")
 
     @app.get("/metrics", responses=text, response_class=Response)
     async def counters() -> Response:
         """Counters for operators, in Prometheus' text format."""
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+def _add_probes(app: FastAPI, searches: Searches) -> None:
+    """The routes by which whoever runs the desk learns whether to restart it, and whether to send people to it."""
+
+    @app.get("/healthz", responses=responses({"type": "object"}, 400), response_class=Response)
+    async def health() -> Response:
+        """Whether the desk is up."""
+        return JSONAnswer({"status": "ok"})
+
+    @app.get("/livez", responses=responses({"type": "object"}, 400), response_class=Response)
+    async def live() -> Response:
+        """Whether this worker is awake; if not, it must be replaced."""
+        return JSONAnswer({"status": "ok"})
+
+    @app.get("/readyz", responses=responses({"type": "object"}, 400, 503), response_class=Response)
+    async def ready() -> Response:
+        """Whether this worker would take a question: its queue has room and it is not about to stop."""
+        if not searches.ready:
+            raise ProblemError(
+                503, "This worker takes no questions now. Ask another one.", headers={"Retry-After": "5"}
+            )
+        return JSONAnswer({"status": "ready"})
 
 
 def _add_page(app: FastAPI, service: Service) -> list[str]:

@@ -77,7 +77,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "required": ["confidence", "cost", "short", "recourse"],
+                    "required": ["share", "cost", "short", "recourse"],
                     "properties": {"recourse": _RECOURSE},
                 },
             },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import math
 import secrets
 import time
 import traceback
@@ -14,6 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from armin.desk.asking import too_large
+from armin.desk.clients import Clients
 from armin.desk.metrics import Metrics
 from armin.desk.problems import ProblemError, problem_response
 from armin.desk.settings import DeskSettings
@@ -48,6 +50,8 @@ class Guard:
     metrics : where requests are counted
     routes : the paths that are known; any other path is counted and logged as "other", since it could hold anything
     open_routes : paths that need no key: health, and the page, which holds no data
+    questions : paths that are counted against a client's limits
+    secret : makes names of clients for the log; see :class:`armin.desk.clients.Clients`
 
     Examples
     --------
@@ -68,12 +72,16 @@ class Guard:
         *,
         routes: Collection[str],
         open_routes: Collection[str],
+        questions: Collection[str] = (),
+        secret: bytes = b"",
     ) -> None:
         self.app = app
         self.settings = settings
         self.metrics = metrics
         self.routes = frozenset(routes)
         self.open_routes = frozenset(open_routes)
+        self.questions = frozenset(questions)
+        self.clients = Clients(settings, secret or secrets.token_bytes(32))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -111,7 +119,7 @@ class Guard:
             method = scope["method"] if scope["method"] in METHODS else "OTHER"
             route = scope["path"] if scope["path"] in self.routes else "other"
             self.metrics.count(method, route, status, seconds)
-            log.info("%s %s %d %.0f ms", method, route, status, 1000 * seconds)
+            log.info("%s %s %d %.0f ms %s", method, route, status, 1000 * seconds, self.clients.name(_address(scope)))
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -132,6 +140,25 @@ class Guard:
             raise ProblemError(400, "The header Content-Length must be a whole number.")
         if len(length) > 18 or int(length) > self.settings.max_bytes:
             raise too_large(self.settings.max_bytes)
+        if scope["path"] in self.questions:
+            self._check_limits(_address(scope))
+
+    def _check_limits(self, address: str) -> None:
+        wait = self.clients.wait(address)
+        if wait:
+            self.metrics.limited.inc()
+            limits = self.settings
+            each = ((limits.per_minute, "minute"), (limits.per_day, "day"))
+            rule = " and ".join(f"{most:,} a {time}" for most, time in each if most)
+            raise ProblemError(
+                429, f"A client may ask {rule}, and you have asked more. Try again later; Retry-After says when.",
+                headers={"Retry-After": str(math.ceil(wait))},
+            )  # fmt: skip
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""
 
 
 def _name(host: str) -> str:

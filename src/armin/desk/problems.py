@@ -21,6 +21,7 @@ TITLES = {
     413: "The request is too large",
     415: "The request must be JSON",
     422: "A value does not fit",
+    429: "Too many questions",
     499: "The caller went away",
     500: "Something went wrong on our side",
     501: "Not available at this desk",

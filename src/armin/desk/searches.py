@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from armin.desk.metrics import Metrics
 from armin.desk.problems import ProblemError
 from armin.desk.settings import DeskSettings
+from armin.explainer.threads import one_thread
 from armin.solve import stop_when
 
 __all__ = ["Searches"]
@@ -52,12 +53,32 @@ class Searches:
     def open(self) -> None:
         """Begin, or begin again after :meth:`close`."""
         self._closing = threading.Event()
+        self._over = asyncio.Event()
+        self._leaving = False
         self._pool = ThreadPoolExecutor(self._settings.concurrency, thread_name_prefix="armin-search")
+
+    @property
+    def ready(self) -> bool:
+        """Whether a further request would be taken."""
+        return not self._leaving and self._under_way < self._settings.concurrency + self._settings.queue
+
+    def leave(self) -> None:
+        """From now on :attr:`ready` says no; requests are still taken."""
+        self._leaving = True
+
+    def drain(self) -> None:
+        """Requests under way have their time; then searches return their best so far, and nobody waits any longer."""
+        self.leave()
+        asyncio.get_running_loop().call_later(self._settings.drain, self._end)
 
     def close(self) -> None:
         """Stop every search that is under way."""
-        self._closing.set()
+        self._end()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _end(self) -> None:
+        self._closing.set()
+        self._over.set()
 
     async def run(self, work: Callable[[Q], T], question: Q, receive: Receive) -> T:
         """Do ``work`` on a thread when it is its turn.
@@ -83,21 +104,24 @@ class Searches:
             gone.cancel()
 
     async def _wait_for_turn(self, gone: asyncio.Future[None]) -> None:
-        turn = asyncio.ensure_future(self._turns.acquire())
+        turn, over = asyncio.ensure_future(self._turns.acquire()), asyncio.ensure_future(self._over.wait())
         self._under_way += 1
         self._metrics.waiting.inc()
         mine = False
         try:
-            both: set[asyncio.Future[Any]] = {turn, gone}
-            await asyncio.wait(both, timeout=self._settings.patience, return_when=asyncio.FIRST_COMPLETED)
+            any_of: set[asyncio.Future[Any]] = {turn, gone, over}
+            await asyncio.wait(any_of, timeout=self._settings.patience, return_when=asyncio.FIRST_COMPLETED)
             mine = turn.done() and not gone.done()
         finally:
+            over.cancel()
             self._under_way -= 1
             self._metrics.waiting.dec()
             if not mine and not turn.cancel():  # it came, but nobody is there to take it
                 self._turns.release()
         if gone.done():
             raise _left()
+        if not mine and self._over.is_set():
+            raise _closing()
         if not mine:
             raise ProblemError(503, "The desk is busy and your turn did not come. Try again later.", headers=RETRY)
 
@@ -109,7 +133,7 @@ class Searches:
             return flag.is_set() or closing.is_set() or time.monotonic() > end
 
         def watched_work() -> T:
-            with stop_when(stop):
+            with one_thread(), stop_when(stop):
                 return work(question)
 
         self._under_way += 1
@@ -118,7 +142,7 @@ class Searches:
             future = asyncio.get_running_loop().run_in_executor(self._pool, watched_work)
         except RuntimeError:  # the desk is closing
             self._leave(None)
-            raise ProblemError(503, "The desk is closing. Try again in a moment.", headers=RETRY) from None
+            raise _closing() from None
         future.add_done_callback(self._leave)
         most = self._settings.time_limit + self._settings.grace
         try:
@@ -140,6 +164,10 @@ class Searches:
         self._turns.release()
         if future is not None and not future.cancelled():
             future.exception()
+
+
+def _closing() -> ProblemError:
+    return ProblemError(503, "The desk is closing. Try again in a moment.", headers=RETRY)
 
 
 def _left() -> ProblemError:

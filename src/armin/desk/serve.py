@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
+import signal
 import socket
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from armin.desk.settings import SHARED, DeskSettings, is_loopback
-from armin.errors import MissingDependencyError, ParameterError
+from armin.errors import ArminError, MissingDependencyError, ParameterError
 
 __all__ = ["check_host", "serve"]
-
-SLOW_START = 120
-"""Seconds that a worker may be silent, such as while it loads, before its supervisor replaces it."""
-MOST_CONNECTIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,7 @@ class _Factory:
     path: str
     settings: DeskSettings
     trust: bool
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
     def __call__(self) -> Any:
         from armin.bundle import load_bundle
@@ -41,7 +41,33 @@ class _Factory:
         _log_to_stderr()
         warnings.simplefilter("ignore")  # a library's warning may quote what a person typed
         warm_up(Service(bundle, self.settings))
-        return create_app(bundle, self.settings)
+        return create_app(bundle, self.settings, self.secret)
+
+    def server(self) -> Any:
+        """Who serves it."""
+        from armin.desk.server import make_server
+
+        return make_server(self(), self.settings)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a worker does in its own process."""
+
+    factory: _Factory
+
+    def __call__(self, listener: socket.socket, pipe: Connection) -> None:
+        from armin.desk.workers import Beat
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to everybody; the supervisor decides
+        try:
+            server = self.factory.server()
+        except ArminError as error:
+            pipe.send(Beat(refused=error))
+            return
+        server.beat = lambda requests: pipe.send(Beat(requests))
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
 
 
 def serve(
@@ -62,11 +88,11 @@ def serve(
     bundle_path : the file
     host : where to listen; any other host than this machine needs a key
     port : where to listen
-    workers : processes; a worker that dies is replaced, and only the requests that it held are lost
+    workers : processes; a worker that dies or falls silent is replaced, and only the requests that it held are lost
     api_key : what callers must send as ``X-API-Key``
     trust : load a bundle that holds pickles or unknown types; see :func:`armin.bundle.load_bundle`
     settings : further limits; ``api_key`` here wins over theirs
-    ready : called once when the desk answers; with several workers, when they are about to start
+    ready : called once when the desk answers; with several workers, when the first of them does
 
     Examples
     --------
@@ -86,55 +112,56 @@ def serve(
         # beyond this machine the key guards it, and nobody here knows its public name
         limits = replace(limits, hosts=(*limits.hosts, host) if is_loopback(host) else ("*",))
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401  only asked whether it is there
     except ImportError:
         raise MissingDependencyError(
             "The desk needs uvicorn, which is not installed. Install it with: pip install 'armin[web]'."
         ) from None
     factory = _Factory(str(bundle_path), limits, trust)
     with _bound(host, port) as listener:
-        # made here even if only workers need it: what cannot be loaded is refused once, not in a loop of new workers
-        app = factory()
-        config = uvicorn.Config(
-            app if workers == 1 else factory, factory=workers > 1, workers=workers, access_log=False,
-            log_level="warning", server_header=False, proxy_headers=False, ws="none",
-            limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=5, timeout_keep_alive=10,
-            timeout_worker_healthcheck=SLOW_START,
-        )  # fmt: skip
+        _allow_files(limits.connections)
         if workers == 1:
-            _run_one(uvicorn.Server(config), listener, ready)
+            server = factory.server()
+            server.ready = ready
+            with suppress(KeyboardInterrupt):  # the usual way to stop it
+                server.run(sockets=[listener])
             return
-        if ready is not None:
-            ready()
-        _run_many(config, listener)
+        _log_to_stderr()
+        _run_many(_Work(factory), listener, workers, limits, ready)
 
 
-def _run_many(config: Any, listener: socket.socket) -> None:
+def _run_many(
+    work: _Work, listener: socket.socket, workers: int, limits: DeskSettings, ready: Callable[[], None] | None
+) -> None:
     """Workers that are replaced when they die, and that count in a folder which their environment names."""
-    from prometheus_client.multiprocess import mark_process_dead
-    from uvicorn.supervisors import Multiprocess
+    from armin.desk.workers import Supervisor
 
-    class Supervisor(Multiprocess):  # type: ignore[misc]  # uvicorn is imported here only
-        def keep_subprocess_alive(self) -> None:
-            before = {process.pid for process in self.processes}
-            super().keep_subprocess_alive()
-            for pid in before - {process.pid for process in self.processes}:
-                mark_process_dead(pid)  # type: ignore[no-untyped-call]
-
-    if sys.stdin is not None and sys.stdin.fileno() != 0:
-        sys.stdin = None  # uvicorn hands its number to the workers, where only 0 is open
     with tempfile.TemporaryDirectory(prefix="armin-metrics-") as folder:
         os.environ[SHARED] = folder
         try:
-            Supervisor(config, sockets=[listener]).run()
+            Supervisor(work, listener, workers, limits, folder, ready).run()
         finally:
             del os.environ[SHARED]
+
+
+def _allow_files(connections: int) -> None:
+    """Each connection is an open file, and many systems allow a thousand unless they are asked."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = connections + 512
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _bound(host: str, port: int) -> socket.socket:
     """A socket that does not listen yet: an address that cannot be had is refused before anything is loaded."""
     bare = host.strip("[]")
-    bound = socket.socket(socket.AF_INET6 if ":" in bare else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+    # the protocol is named, as asyncio sends small answers at once (TCP_NODELAY) only where it sees that it is TCP
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":  # there it means something else
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -146,19 +173,6 @@ def _bound(host: str, port: int) -> socket.socket:
             f"The desk cannot listen on {host}, port {port}: {reason}. Choose another port or host."
         ) from None
     return bound
-
-
-def _run_one(server: Any, listener: socket.socket, ready: Callable[[], None] | None) -> None:
-    begin = server.startup
-
-    async def startup(sockets: Any = None) -> None:
-        await begin(sockets=sockets)
-        if ready is not None and server.started:
-            ready()
-
-    server.startup = startup
-    with suppress(KeyboardInterrupt):  # the usual way to stop it
-        server.run(sockets=[listener])
 
 
 def check_host(host: str, api_key: str) -> None:

@@ -12,6 +12,10 @@ __all__ = ["SHARED", "DeskSettings", "is_loopback"]
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable that names the folder in which several workers count together."""
+LEAST = {
+    "concurrency": 1, "queue": 0, "max_bytes": 256, "most_plans": 1, "connections": 2, "peer_connections": 1,
+    "per_minute": 0, "per_day": 0, "grace": 0, "notice": 0, "drain": 0, "silence": 1, "recycle": 0,
+}  # fmt: skip
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -30,6 +34,15 @@ class DeskSettings:
     concurrency : requests that are worked on at once, in each worker
     queue : further requests that may wait, in each worker
     most_plans : the most alternatives that one request may ask for
+    header_time : seconds that the head of a request may take to arrive; then its connection is closed
+    connections : open connections in each worker; one more takes the place of one that waits for nothing
+    peer_connections : the same from one address; proxies are not counted
+    proxies : addresses of proxies that are believed when they say (``X-Forwarded-For``) who asks
+    per_minute, per_day : questions of one client, all workers together; 0 for no limit
+    notice : seconds between a signal to stop and the end of new connections, in which ``/readyz`` says no
+    drain : seconds after that for requests under way; then searches return their best so far
+    silence : seconds without a sign of life after which a worker is replaced
+    recycle : requests after which a worker is replaced by a fresh one; 0 for never
     organisation : who writes the letters
     templates : a folder with the company's own texts and letter templates, which run as code of whoever starts the
         desk; None for the packaged ones
@@ -53,16 +66,26 @@ class DeskSettings:
     concurrency: int = 2
     queue: int = 64
     most_plans: int = 5
+    header_time: float = 10.0
+    connections: int = 1000
+    peer_connections: int = 200
+    proxies: tuple[str, ...] = ()
+    per_minute: int = 0
+    per_day: int = 0
+    notice: float = 0.0
+    drain: float = 10.0
+    silence: float = 10.0
+    recycle: int = 0
     organisation: str = ""
     templates: Path | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("concurrency", 1), ("queue", 0), ("max_bytes", 256), ("most_plans", 1)):
-            if getattr(self, name) < least:
+        for name, least in LEAST.items():
+            if not getattr(self, name) >= least:
                 raise ParameterError(
                     f"The '{name}' setting of the desk must be at least {least}. Got {getattr(self, name)!r} instead."
                 )
-        for name in ("time_limit", "patience"):
+        for name in ("time_limit", "patience", "header_time"):
             if not getattr(self, name) > 0:
                 raise ParameterError(
                     f"The '{name}' setting of the desk must be a positive number of seconds. "
@@ -73,6 +96,22 @@ class DeskSettings:
                 "The 'api_key' setting of the desk must be plain ASCII text without spaces around it, "
                 "since it travels in a header. Choose another key."
             )
+        for proxy in self.proxies:
+            _check_proxy(proxy)
+
+    @property
+    def stopping(self) -> float:
+        """Seconds that a worker may take to stop."""
+        return self.notice + self.drain + self.grace
+
+
+def _check_proxy(proxy: str) -> None:
+    try:
+        ipaddress.ip_network(proxy, strict=False)
+    except ValueError:
+        raise ParameterError(
+            f"The 'proxies' setting of the desk must be addresses or networks, such as 10.0.0.0/8. Got {proxy!r}."
+        ) from None
 
 
 def is_loopback(host: str) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
-from itertools import chain
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,13 +18,14 @@ from sklearn.base import BaseEstimator, clone
 from armin.actions import Grid
 from armin.arrays import FloatArray
 from armin.costs import Cost, as_cost
-from armin.errors import ArminError, DataError, NotFittedError, ParameterError
+from armin.errors import DataError, NotFittedError, ParameterError
 from armin.explainer.advise import advise, advise_others, advise_path, pose
 from armin.explainer.ask import AskOrAct, ask_or_act
 from armin.explainer.compare import Comparison, compare, sampled_by
 from armin.explainer.constraints import check_parameters, check_whole
 from armin.explainer.fitted import Fitted
 from armin.explainer.judge import MisreadError
+from armin.explainer.many import asked_of, each_row, foreseen, stored, tracked
 from armin.explainer.memory import GuessingJudge, guessed_wrong
 from armin.explainer.reading import read_or_ask
 from armin.explainer.recheck import recheck
@@ -42,10 +43,6 @@ from armin.schema import Rows, Schema, is_foreign
 from armin.words import Message
 
 __all__ = ["Explainer"]
-
-
-BLOCK = 32
-"""Rows that the user's model is asked about together, where many are explained."""
 
 
 class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -457,7 +454,13 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         return replace(path, points=points) if note else path
 
     def explain_many(
-        self, frame: pd.DataFrame, *, locked: Collection[str] = (), n_jobs: int | None = None, progress: bool = False
+        self,
+        frame: pd.DataFrame,
+        *,
+        locked: Collection[str] = (),
+        n_jobs: int | None = None,
+        progress: bool = False,
+        store: str | Path | None = None,
     ) -> Recourses:
         """What many people should change, in their order. One row that fails does not lose the others.
 
@@ -465,41 +468,44 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         ----------
         frame : the rows
         locked : features that none of them can change
-        n_jobs : how many rows at once, as in joblib; the answers do not depend on it
+        n_jobs : how many rows at once, as in joblib; the answers do not depend on it. A process that dies loses
+            nothing: the rows that it held are explained again
         progress : whether to show a progress bar
+        store : a file to which every answer is written as it comes. If it is there, the rows that it holds are not
+            explained again; it must be of the same question. Such answers are as :meth:`Recourse.from_dict` says
 
         Returns
         -------
         Recourses
         """
-        from joblib import Parallel, delayed, effective_n_jobs
-
         fitted = self.current
         if isinstance(frame, Mapping | pd.Series):
             raise DataError(f"explain_many takes a table. Got a {type(frame).__name__}; one row goes to explain(row).")
         table = fitted.schema.frame(frame)
-        # small arguments: what a cluster ships by itself is not lost with the worker that holds it
         rows = list(zip(table.index, table.astype(object).to_dict("records"), strict=True))
         self._prepare_many(fitted, [row for _, row in rows], locked)
-        size = max(1, min(BLOCK, len(rows) // (4 * effective_n_jobs(n_jobs))))
-        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        tasks = (delayed(self._explain_block)(block, tuple(locked)) for block in blocks)
-        answers: Iterable[Recourse | Failure] = chain.from_iterable(
-            Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-        )
-        if progress:
-            from rich.console import Console
-            from rich.progress import track
+        explain = partial(self._explain_block, locked=tuple(locked))
 
-            console = Console(stderr=True)
-            answers = track(answers, description="Explaining", total=len(rows), transient=True, console=console)
-        return Recourses(tuple(answers), tuple(table.index))
+        def answers_to(numbers: Sequence[int]) -> Iterator[tuple[int, Recourse | Failure]]:
+            return each_row(explain, [rows[number] for number in numbers], n_jobs)
+
+        found: Iterable[tuple[int, Recourse | Failure]]
+        if store is None:
+            found = answers_to(range(len(rows)))
+        else:
+            asked = asked_of(self.classifier, fitted, rows, locked)
+            found = stored(answers_to, store, asked, table.index, fitted.schema)
+        every = dict(tracked(found, len(rows)) if progress else found)
+        return Recourses(tuple(every[number] for number in range(len(rows))), tuple(table.index))
 
     @in_one_thread
     def _explain_block(
         self, rows: Sequence[tuple[Any, Mapping[str, Any]]], locked: tuple[str, ...]
     ) -> list[Recourse | Failure]:
-        """What some people should change, each as :meth:`explain` says; the model is asked about all at once."""
+        """What some people should change, each as :meth:`explain` says; the model is asked about all at once.
+
+        Whatever a row makes the model raise belongs to that row.
+        """
         fitted = self.current
         answers: list[Recourse | Failure | None] = []
         guesses: list[GuessingJudge | None] = []
@@ -509,17 +515,22 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 one, codes = fitted.at(row, locked)
                 one = one.guessing() if one.reads and self._guesses else one
                 answers.append(self._explain(one, codes, locked))
-            except ArminError as error:
-                answers.append(Failure(label, error))
             except MisreadError:
                 answers.append(None)
+            except Exception as error:
+                answers.append(Failure(label, foreseen(error)))
             guesses.append(one.guess)
-        for i in np.flatnonzero(guessed_wrong(guesses) | np.array([answer is None for answer in answers])).tolist():
+        again = np.array([answer is None for answer in answers])
+        try:
+            again |= guessed_wrong(guesses)
+        except Exception:  # about which of the rows, the model does not say: each is asked about alone
+            again[:] = True
+        for i in np.flatnonzero(again).tolist():
             label, row = rows[i]
             try:
                 answers[i] = self._explain(*fitted.at(row, locked), locked)
-            except ArminError as error:
-                answers[i] = Failure(label, error)
+            except Exception as error:
+                answers[i] = Failure(label, foreseen(error))
         return [answer for answer in answers if answer is not None]
 
     @property

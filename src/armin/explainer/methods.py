@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from armin.actions import Grid
 from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
-from armin.errors import ArminError, DataError, ParameterError
+from armin.errors import DataError, ParameterError
 from armin.explainer.advise import advise
 from armin.explainer.calibrate import ENOUGH, calibrate, check_held_out, masks_from, numbered, pick, tested_people
 from armin.explainer.estimator import Explainer
@@ -431,14 +432,12 @@ class ARMIN(Explainer):
             return
         seen: set[tuple[bool, ...]] = set()
         for row in rows:
-            try:
+            with suppress(Exception):  # belongs to the row, and is raised there again
                 one, codes = fitted.at(dict(row), locked)
                 pattern = tuple(np.isnan(codes).tolist())
                 if pattern not in seen:
                     self._level(one, codes, locked)
                 seen.add(pattern)
-            except ArminError:  # belongs to the row, and is raised there again
-                continue
 
 
 class UntestedError(DataError):

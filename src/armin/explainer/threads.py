@@ -21,31 +21,59 @@ _LATE = ("sklearn", "xgboost", "lightgbm", "catboost", "torch", "scipy.linalg")
 
 
 class _Limit:
-    """The limit on threads, which belongs to the whole process: the first who asks sets it, the last lifts it."""
+    """The limit on threads. BLAS has one for the process: the first who asks sets it, the last lifts it. OpenMP has one
+    for each thread that calls it.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.own = _Own()
         self.under_way = 0
         self.seen: tuple[bool, ...] = ()
-        self.controller: ThreadpoolController | None = None
+        self.blas: ThreadpoolController | None = None
+        self.openmp: ThreadpoolController | None = None
         self.held: Any = None
 
     def enter(self) -> None:
+        own = self.own
+        own.depth += 1
+        if own.depth > 1:
+            return
         with self.lock:
             self.under_way += 1
             if self.under_way == 1:
                 # looking for the libraries takes longer than most answers, so it is done once
                 seen = tuple(name in sys.modules for name in _LATE)
-                if self.controller is None or seen != self.seen:
-                    self.controller, self.seen = ThreadpoolController(), seen
-                self.held = self.controller.limit(limits=1)
+                if self.blas is None or seen != self.seen:
+                    every = ThreadpoolController()
+                    self.blas, self.openmp, self.seen = (
+                        every.select(user_api="blas"),
+                        every.select(user_api="openmp"),
+                        seen,
+                    )
+                self.held = self.blas.limit(limits=1)
+            own.held = None if self.openmp is None else self.openmp.limit(limits=1)
 
     def leave(self) -> None:
+        own = self.own
+        own.depth -= 1
+        if own.depth:
+            return
         with self.lock:
+            if own.held is not None:
+                own.held.restore_original_limits()
+                own.held = None
             self.under_way -= 1
             if self.under_way == 0:
                 self.held.restore_original_limits()
                 self.held = None
+
+
+class _Own(threading.local):
+    """What one thread holds."""
+
+    depth: int = 0
+    held: Any = None
 
 
 _limit = _Limit()

@@ -1,0 +1,89 @@
+"""One worker's server: it gives signs of life, and stops in such a way that nobody's answer is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from armin.desk.connections import Door, protocol_of
+from armin.desk.searches import Searches
+from armin.desk.settings import DeskSettings
+
+__all__ = ["Server", "make_server"]
+
+BEAT = 1.0
+"""Seconds between signs of life."""
+
+
+class Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn may be absent where types are checked
+    """A server that tells its supervisor that it lives, and that stops in three steps.
+
+    A signal to stop is first noticed by ``/readyz`` only, for ``notice`` seconds. Then no connection is accepted any
+    more, and requests under way have ``drain`` seconds. Then searches return their best so far, and whoever still waits
+    for a turn is sent away with 503.
+
+    Attributes
+    ----------
+    ready : called once when it answers
+    beat : called each second with the number of requests answered; an OSError means that nobody listens any more
+    """
+
+    ready: Callable[[], None] | None = None
+    beat: Callable[[int], None] | None = None
+
+    def __init__(self, config: Any, searches: Searches, settings: DeskSettings) -> None:
+        super().__init__(config)
+        self._searches = searches
+        self._settings = settings
+        self._beating: asyncio.Future[None] | None = None
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Begin."""
+        await super().startup(sockets=sockets)
+        if self.started and self.ready is not None:
+            self.ready()
+        if self.started and self.beat is not None:
+            self._beating = asyncio.ensure_future(self._beat(self.beat))
+
+    async def main_loop(self) -> None:
+        """Serve until told to stop."""
+        await super().main_loop()
+        self._searches.leave()
+        if self._settings.notice and not self.force_exit:
+            await asyncio.sleep(self._settings.notice)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Stop."""
+        self._searches.drain()
+        await super().shutdown(sockets=sockets)
+
+    async def _beat(self, beat: Callable[[int], None]) -> None:
+        """From the event loop itself: where it hangs, nobody is answered."""
+        while True:
+            try:
+                beat(self.server_state.total_requests)
+            except OSError:
+                self.should_exit = True  # the supervisor is gone
+                return
+            await asyncio.sleep(BEAT)
+
+
+def make_server(app: FastAPI, settings: DeskSettings) -> Server:
+    """Who serves an application of :func:`armin.desk.app.create_app`, within the limits.
+
+    Parameters
+    ----------
+    app : the application
+    settings : the limits, those that it was made with
+    """
+    config = uvicorn.Config(
+        app, http=protocol_of(Door(settings, app.state.metrics)), access_log=False, log_level="critical", ws="none",
+        server_header=False, proxy_headers=bool(settings.proxies), forwarded_allow_ips=list(settings.proxies),
+        timeout_graceful_shutdown=math.ceil(settings.drain + settings.grace), timeout_keep_alive=10,
+    )  # fmt: skip
+    return Server(config, app.state.searches, settings)

@@ -1,0 +1,255 @@
+"""Many rows lose nothing: errors of one row, processes that die, batches that are stopped and go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from armin import ARMIN, Feature, Schema
+from armin.cli import app
+from armin.cli import run as running
+from armin.cli.options import Answers, Output
+from armin.errors import DataError, ParameterError, RowError
+from armin.explainer import journal as journals
+from armin.explainer.journal import Journal
+from armin.recourse import Failure, Recourse
+
+from touchy import ODD, Touchy
+
+SCHEMA = Schema(
+    (
+        Feature("age", "integer", lower=18, upper=80, direction="fixed"),
+        Feature("savings", "integer", lower=0, upper=50),
+        Feature("loans", "integer", lower=0, upper=6),
+    )
+)
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {"age": rng.integers(18, 60, n), "savings": rng.integers(0, 51, n), "loans": rng.integers(0, 7, n)}
+    )
+
+
+TRAIN = table(300)
+LABELS = np.where(TRAIN["savings"] - 6 * TRAIN["loans"] > 5, 1, 0)
+
+
+def people(n=24):
+    frame = table(n, seed=1)
+    frame["savings"] = frame["savings"].astype(float).mask(np.arange(n) % 3 == 0)
+    frame.loc[n // 2, "age"] = ODD
+    return frame
+
+
+def explainer(fault="", folder="", **more):
+    model = Touchy(folder=str(folder)).fit(TRAIN, LABELS)
+    fitted = ARMIN(model, SCHEMA, desired=1, n_samples=20, n_fresh=50, sampler="donors", **more).fit(TRAIN)
+    fitted.classifier.fault = fault
+    return fitted
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    return explainer().explain_many(people())
+
+
+def same(one, other) -> bool:
+    return one.to_frame().equals(other.to_frame())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("method", ["auto", "blackbox"])
+def test_any_error_belongs_to_its_row(undisturbed, n_jobs, method):
+    """Also one that cannot be pickled, and one that is raised when a block of rows is compared with the model."""
+    answers = explainer("raise", method=method).explain_many(people(), n_jobs=n_jobs)
+    (failure,) = answers.failures
+    assert failure is answers[12]
+    assert isinstance(failure.error, RowError)
+    assert str(failure.error).startswith("BadError while this row was explained: no such.")
+    if method == "auto":
+        others = [i for i in range(24) if i != 12]
+        assert answers.to_frame().iloc[others].equals(undisturbed.to_frame().iloc[others])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_killed_process_loses_nothing_and_gets_the_explainer_once(undisturbed, tmp_path):
+    touchy = explainer("kill once", tmp_path)
+    assert same(touchy.explain_many(people(), n_jobs=2), undisturbed)
+    assert (tmp_path / "once").exists()  # it was killed
+    loads = [file.name.split("-")[1] for file in tmp_path.glob("loaded-*")]
+    assert len(loads) == len(set(loads))  # each process once
+    assert len(loads) <= 3  # the two and perhaps a new one, for eight blocks
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_row_that_kills_every_process_is_given_up_alone(undisturbed, tmp_path):
+    answers = explainer("kill", tmp_path).explain_many(people(), n_jobs=2)
+    (failure,) = answers.failures
+    assert failure is answers[12]
+    assert "died 3 times" in str(failure.error)
+    others = [i for i in range(24) if i != 12]
+    assert answers.to_frame().iloc[others].equals(undisturbed.to_frame().iloc[others])
+
+
+def test_what_cannot_travel_is_said_before_anything_is_asked():
+    fitted = explainer()
+    fitted.classifier.lock = threading.Lock()
+    with pytest.raises(ParameterError, match="cannot be sent to other processes"):
+        fitted.explain_many(people(), n_jobs=2)
+    assert len(fitted.explain_many(people(), n_jobs=1)) == 24
+
+
+# --- answers on disk ---
+
+
+@settings(max_examples=60)
+@given(st.lists(st.text(max_size=5), min_size=1, max_size=6), st.floats(0, 1))
+def test_a_journal_that_is_cut_anywhere_keeps_what_was_whole(tmp_path_factory, answers, where):
+    path = tmp_path_factory.mktemp("cut") / "answers"
+    with Journal(path, "question") as journal:
+        for i, answer in enumerate(answers):
+            journal.add(i, answer)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: round(where * len(whole))])
+    with Journal(path, "question") as journal:
+        assert journal.kept == dict(list(enumerate(answers))[: len(journal.kept)])
+        for i in range(len(journal.kept), len(answers)):
+            journal.add(i, answers[i])
+    assert path.read_bytes() == whole
+    with Journal(path, "question") as journal:
+        journal.add(0, "a second answer")
+    assert Journal(path, "question").close().kept == dict(enumerate(answers))
+
+
+def test_a_journal_has_one_question_and_one_writer(tmp_path):
+    path = tmp_path / "answers"
+    with Journal(path, "one"), pytest.raises(DataError, match="another run"):
+        Journal(path, "one")
+    with pytest.raises(DataError, match="another question"):
+        Journal(path, "two")
+    path.write_text("Dear Sir or Madam,\n" * 500)
+    with pytest.raises(DataError, match="something else"):
+        Journal(path, "one")
+    assert path.read_text().startswith("Dear")
+    with pytest.raises(DataError, match="cannot be written: No such file"):
+        Journal(tmp_path / "none" / "answers", "one")
+
+
+def test_a_full_disk_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(journals.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(journals, "SYNC", -1.0)
+    with pytest.raises(DataError, match=r"cannot be written: No space left on device\. The answers until now are kept"):
+        Journal(tmp_path / "answers", "one")
+
+
+def timeless(answer):
+    return re.sub(r'"(seconds|sampling|building|solving)": [0-9.e+-]+', "", json.dumps(answer.to_dict()))
+
+
+def test_a_batch_that_was_stopped_goes_on(undisturbed, tmp_path):
+    touchy, store = explainer("interrupt once", tmp_path), tmp_path / "plans.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        touchy.explain_many(people(), store=store)
+    lines = store.read_text().splitlines()
+    assert len(lines) == 1 + 12  # two whole blocks, in which nobody is of that age
+    store.write_text("\n".join(lines)[:-9])  # and the last line was cut off
+    asked = []
+    block = touchy._explain_block
+    touchy._explain_block = lambda rows, locked: asked.extend(rows) or block(rows, locked)
+    assert same(touchy.explain_many(people(), store=store), undisturbed)
+    assert [label for label, _ in asked] == list(range(11, 24))
+    again = touchy.explain_many(people(), store=store)
+    assert len(asked) == 13
+    assert [timeless(one) for one in again] == [timeless(one) for one in undisturbed]
+    with pytest.raises(DataError, match="another question"):
+        touchy.explain_many(people(12), store=store)
+    with pytest.raises(DataError, match="another question"):
+        touchy.set_params(max_changes=1).explain_many(people(), store=store)
+
+
+def test_failures_are_kept_too(tmp_path):
+    touchy = explainer("raise")
+    first = touchy.explain_many(people(), store=tmp_path / "store")
+    again = touchy.explain_many(people(), store=tmp_path / "store")
+    assert isinstance(again[12], Failure)
+    assert same(first, again)
+    assert all(isinstance(answer, Recourse) for i, answer in enumerate(again) if i != 12)
+
+
+# --- the command ---
+
+
+def run(output, to=None, resume=False, jobs=1, ask=running.ask_plan, fitted=None):
+    frame = people(10).set_axis([f"person {i}" for i in range(10)])
+    return running.run(fitted or explainer(), frame, ask, Answers(to=to, output=output, resume=resume, jobs=jobs))
+
+
+@pytest.mark.parametrize("to", list(Output))
+def test_a_run_that_was_stopped_goes_on_to_the_same_file(tmp_path, to, capsys):
+    whole, file = tmp_path / "whole", tmp_path / "plans"
+    fitted = explainer("interrupt once", tmp_path)
+    (tmp_path / "once").touch()
+    code = run(whole, to, fitted=fitted)
+    (tmp_path / "once").unlink()
+    file.write_text("what was there before")
+    file.chmod(0o640)
+    part = tmp_path / "plans.part"
+    with pytest.raises(KeyboardInterrupt):
+        run(file, to, fitted=fitted)
+    assert "5 of 10 rows are kept" in capsys.readouterr().err
+    assert file.read_text() == "what was there before"
+    with pytest.raises(ParameterError, match="Go on with --resume"):
+        run(file, to, fitted=fitted)
+    assert len(part.read_text().splitlines()) == 6
+    assert run(file, to, resume=True, fitted=fitted) == code
+    seconds = re.compile(r'\d+ ms|\d+\.\d s|"seconds": [^,}]*|"(sampling|building|solving)": [^,}]*')
+    assert seconds.sub("", file.read_text()) == seconds.sub("", whole.read_text())
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "plans"))) == ["plans"]
+
+
+def test_another_run_is_not_resumed_and_resume_needs_a_file(tmp_path):
+    fitted = explainer("interrupt once", tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "plans.csv", fitted=fitted)
+    with pytest.raises(DataError, match="another question"):
+        run(tmp_path / "plans.csv", resume=True, fitted=fitted, ask=running.ask_path)
+    with pytest.raises(ParameterError, match="Name it with --output"):
+        run(None, resume=True)
+
+
+def test_a_broken_row_of_a_command_is_one_line(tmp_path):
+    assert run(tmp_path / "plans.json", jobs=2, fitted=explainer("raise")) == 1
+    lines = [json.loads(line) for line in (tmp_path / "plans.json").read_text().splitlines()]
+    assert [line["row"] for line in lines] == [f"person {i}" for i in range(10)]
+    assert [line["row"] for line in lines if line["outcome"] == "failed"] == ["person 5"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
+def test_a_full_disk_is_told_by_the_command():
+    with pytest.raises(ParameterError, match=r"--output '/dev/full' cannot be written: No space left on device\."):
+        run(Path("/dev/full"), Output.JSON)
+
+
+def test_what_the_system_refuses_is_a_sentence(monkeypatch, tmp_path):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", str(tmp_path / "file"))
+
+    monkeypatch.setattr("armin.cli.prepare.read_table", full)
+    result = CliRunner().invoke(app, ["schema", "train.csv"])
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert "ARMIN itself failed" not in result.stderr

@@ -1,0 +1,510 @@
+"""The desk in bad company: slow callers, crowds, dead and silent workers, and the end of the day."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import fields
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from armin import ARMIN, Schema
+from armin.datasets import make_loans
+from armin.errors import DataError, ParameterError
+
+pytest.importorskip("fastapi")
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("uvicorn")
+pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`")
+
+from fastapi.testclient import TestClient  # noqa: E402
+
+from armin.cli.limits import Limits  # noqa: E402
+from armin.desk.app import create_app  # noqa: E402
+from armin.desk.clients import Clients  # noqa: E402
+from armin.desk.metrics import settle  # noqa: E402
+from armin.desk.server import make_server  # noqa: E402
+from armin.desk.settings import SHARED, DeskSettings  # noqa: E402
+from armin.desk.workers import Supervisor  # noqa: E402
+
+from desk_workers import Worker  # noqa: E402
+
+LOANS = make_loans()
+ROW = LOANS.applicant
+HEAD = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.fixture(scope="module")
+def explainer():
+    return ARMIN(LOANS.classifier, LOANS.schema, desired="approved").fit(LOANS.X)
+
+
+def bundle_of(explainer):
+    return SimpleNamespace(explainer=explainer, title="Loans", people=(), manifest={})
+
+
+def until(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+class Live:
+    """The desk's own server on a real socket, in a thread."""
+
+    def __init__(self, explainer, limits):
+        self.app = create_app(bundle_of(explainer), limits)
+        self.server = make_server(self.app, limits)
+        self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        self.listener.bind(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        assert until(lambda: self.server.started)
+        return self
+
+    def __exit__(self, *_):
+        self.server.should_exit = True
+        self.thread.join(60)
+        assert not self.thread.is_alive()
+
+    def connect(self, source="127.0.0.1"):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60, source_address=(source, 0))
+
+    def ask(self, route="/livez", **more):
+        url = f"http://127.0.0.1:{self.port}{route}"
+        return httpx.request("POST" if more else "GET", url, timeout=60, trust_env=False, **more)
+
+    def number(self, name):
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", self.app.state.metrics.text().decode(), re.M)[1])
+
+
+class Held(ARMIN):
+    """An explainer that waits until it is let go, or told to stop."""
+
+    gate: threading.Event
+
+    def explain(self, row, *, locked=()):
+        from armin.solve.stopping import stopped
+
+        assert until(lambda: self.gate.is_set() or stopped())
+        return super().explain(row, locked=locked)
+
+
+@pytest.fixture
+def held(explainer):
+    twin = Held(LOANS.classifier, LOANS.schema, desired="approved")
+    twin.__dict__.update(vars(explainer))
+    Held.gate = threading.Event()
+    yield twin
+    Held.gate.set()
+
+
+# --- connections ---
+
+
+def test_a_head_that_does_not_come_is_not_waited_for(explainer):
+    with Live(explainer, DeskSettings(header_time=0.4)) as live:
+        with live.connect() as silent, live.connect() as slow, live.connect() as good:
+            slow.sendall(HEAD[:10])
+            good.sendall(HEAD + b"\r\n")
+            assert good.recv(12) == b"HTTP/1.1 200"
+            assert silent.recv(1) == b""  # closed, not answered
+
+            def trickles():
+                try:
+                    slow.sendall(b"x")  # a byte now and then buys no time
+                    slow.settimeout(0.1)
+                    return slow.recv(1) == b""
+                except TimeoutError:
+                    return False
+                except ConnectionError:
+                    return True
+
+            assert until(trickles)
+            # nor does a further head on a connection that was used before
+            good.sendall(HEAD)
+            good.settimeout(60)
+            while good.recv(4096):
+                pass
+        assert live.number('armin_connections_closed_total{why="late"}') == 3
+
+
+def test_idle_connections_make_room_for_whoever_asks(explainer):
+    with Live(explainer, DeskSettings(connections=5)) as live, ExitStack() as open_:
+        idle = [open_.enter_context(live.connect()) for _ in range(20)]
+        assert live.ask().status_code == 200
+        assert live.ask("/api/v1/recourse", json={"row": ROW}).status_code == 200
+        assert idle[0].recv(1) == b""  # the oldest went first
+        assert live.number('armin_connections_closed_total{why="crowded"}') >= 15
+
+
+def test_one_peer_does_not_take_the_places_of_others(explainer):
+    with Live(explainer, DeskSettings(peer_connections=3)) as live, ExitStack() as open_:
+        other = open_.enter_context(live.connect("127.0.0.2"))
+        crowd = [open_.enter_context(live.connect("127.0.0.3")) for _ in range(6)]
+        assert crowd[2].recv(1) == b""
+        other.sendall(HEAD + b"\r\n")
+        assert other.recv(12) == b"HTTP/1.1 200"
+        assert live.number('armin_connections_closed_total{why="crowded"}') == 3
+    proxied = DeskSettings(peer_connections=1, proxies=("127.0.0.0/8",))
+    with Live(explainer, proxied) as live, live.connect() as one, live.connect() as two:
+        for connection in (one, two):
+            connection.sendall(HEAD + b"\r\n")
+            assert connection.recv(12) == b"HTTP/1.1 200"
+
+
+def test_a_request_under_way_is_never_closed_for_another(held):
+    with Live(held, DeskSettings(connections=2)) as live, ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(live.ask, "/api/v1/recourse", json={"row": ROW}) for _ in range(2)]
+        assert until(lambda: live.number("armin_searches_running") == 2)
+        with live.connect() as third:
+            assert third.recv(12) == b"HTTP/1.1 503"
+        Held.gate.set()
+        assert [one.result().status_code for one in asked] == [200, 200]
+        assert live.number('armin_connections_closed_total{why="refused"}') == 1
+
+
+def test_small_answers_are_sent_at_once(explainer, monkeypatch):
+    from armin.desk import serve
+
+    made = []
+    monkeypatch.setattr(serve, "_run_many", lambda _, listener, *__: made.append(listener.proto))
+    bundle = __file__  # is not looked at before the socket is bound
+    serve.serve(bundle, port=0, workers=2)
+    assert made == [socket.IPPROTO_TCP]  # by which asyncio knows
+    with Live(explainer, DeskSettings()) as live, live.connect() as caller:
+        caller.sendall(HEAD + b"\r\n")
+        assert caller.recv(12) == b"HTTP/1.1 200"
+        (connection,) = live.server.server_state.connections
+        ours = connection.transport.get_extra_info("socket")
+        assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+# --- the end of the day ---
+
+
+def test_stopping_returns_the_best_so_far_and_sends_away_who_waits(held):
+    limits = DeskSettings(concurrency=1, drain=0.5, time_limit=600.0, patience=600.0)
+    with ThreadPoolExecutor(2) as pool:
+        with Live(held, limits) as live:
+            asked = [pool.submit(live.ask, "/api/v1/recourse", json={"row": ROW}) for _ in range(2)]
+            assert until(lambda: live.number("armin_searches_running") == live.number("armin_searches_waiting") == 1)
+        # the server has ended; both were answered
+        answers = sorted((one.result() for one in asked), key=lambda answer: answer.status_code)
+    assert [answer.status_code for answer in answers] == [200, 503]
+    assert answers[0].json()["outcome"] in ("plan", "best_so_far", "out_of_time")
+    assert "closing" in answers[1].json()["detail"]
+    assert answers[1].headers["retry-after"]
+
+
+def test_a_desk_that_is_about_to_stop_says_so_and_still_answers(explainer):
+    with Live(explainer, DeskSettings(notice=1.5)) as live:
+        assert live.ask("/readyz").json() == {"status": "ready"}
+        live.server.should_exit = True
+        assert until(lambda: live.ask("/readyz").status_code == 503)
+        assert live.ask("/livez").status_code == 200
+        assert live.ask("/api/v1/recourse", json={"row": ROW}).status_code == 200
+
+
+def test_a_full_queue_is_not_ready_but_alive(held):
+    limits = DeskSettings(concurrency=1, queue=0, api_key="correct-horse-battery")
+    with TestClient(create_app(bundle_of(held), limits), base_url="http://localhost") as client:
+        key = {"X-API-Key": "correct-horse-battery"}
+        assert client.get("/readyz").status_code == 200  # without a key
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(client.post, "/api/v1/recourse", json={"row": ROW}, headers=key)
+            assert until(lambda: client.get("/readyz").status_code == 503)
+            assert client.get("/livez").status_code == client.get("/healthz").status_code == 200
+            Held.gate.set()
+            assert asked.result().status_code == 200
+
+
+def test_a_worker_whose_supervisor_is_gone_stops(explainer):
+    def nobody_listens(requests):
+        raise BrokenPipeError
+
+    live = Live(explainer, DeskSettings())
+    live.server.beat = nobody_listens
+    live.thread.start()
+    live.thread.join(60)
+    assert not live.thread.is_alive()
+
+
+# --- limits of a client ---
+
+
+def test_a_client_that_asks_too_much_is_told_when_to_come_back(explainer, caplog):
+    limits = DeskSettings(per_minute=2)
+    caplog.set_level(logging.INFO, "armin.desk")
+    with TestClient(create_app(bundle_of(explainer), limits), base_url="http://localhost") as client:
+        codes = [client.post("/api/v1/recourse", json={"row": ROW}).status_code for _ in range(2)]
+        refused = client.post("/api/v1/path", json={"row": ROW})
+        assert [*codes, refused.status_code] == [200, 200, 429]
+        assert 0 < int(refused.headers["retry-after"]) <= 60
+        assert "2 a minute" in refused.json()["detail"]
+        assert client.get("/api/v1/schema").status_code == 200  # looking is free
+        assert "armin_questions_limited_total 1.0" in client.get("/metrics").text
+    names = {record.getMessage().split()[-1] for record in caplog.records if record.name == "armin.desk"}
+    assert len(names) == 1  # one client, under one name
+    assert re.fullmatch("[0-9a-f]{8}", names.pop())
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 5), st.integers(0, 8),
+    st.lists(st.tuples(st.sampled_from(["a", "b", "2001:db8::1", "2001:db8::2"]), st.floats(0, 50_000)), max_size=40),
+)  # fmt: skip
+def test_nobody_gets_more_than_the_limits_and_nobody_less(minute, day, asked):
+    """Over any stretch of time: at most a bucket and what flowed into it; and never refused below the limits."""
+    now = [0.0]
+    clients = Clients(DeskSettings(per_minute=minute, per_day=day), b"secret", clock=lambda: now[0])
+    given_at: dict[str, list[float]] = {}
+    for who, later in asked:
+        now[0] += later
+        one = "net" if ":" in who else who
+        wait = clients.wait(who)
+        seen = given_at.setdefault(one, [])
+        recent = [at for at in seen if now[0] - at < 86_400]
+        if wait:
+            assert (minute and len([at for at in seen if now[0] - at < 60]) >= 1) or (day and len(recent) >= 1)
+        else:
+            seen.append(now[0])
+    for times in given_at.values():
+        for i, start in enumerate(times):
+            for j in range(i, len(times)):
+                if minute:
+                    assert j - i + 1 <= minute + (times[j] - start) * minute / 60 + 1e-6
+        if day:
+            days = {}
+            begin = None
+            for at in times:
+                begin = at if begin is None or at - begin >= 86_400 else begin
+                days[begin] = days.get(begin, 0) + 1
+            assert max(days.values(), default=0) <= day
+
+
+def test_workers_keep_one_book_and_do_not_wait_for_a_stopped_one(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setenv(SHARED, str(tmp_path))
+    limits = DeskSettings(per_day=3)
+    one, two = (Clients(limits, b"secret", clock=lambda: 5.0) for _ in range(2))
+    assert [worker.wait("192.0.2.1") for worker in (one, two, one, two)] == [0.0, 0.0, 0.0, 86_400.0]
+    assert one.name("192.0.2.1") == two.name("192.0.2.1") != one.name("192.0.2.2")
+    assert Clients(limits, b"another").name("192.0.2.1") != one.name("192.0.2.1")
+    with (tmp_path / "clients").open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)  # held by somebody who never gives it back
+        assert one.wait("192.0.2.9") == 0.0
+
+
+def test_what_a_dead_worker_counted_is_kept_in_one_file(tmp_path):
+    code = (
+        "from armin.desk.metrics import Metrics\nimport os\nm = Metrics()\n"
+        "[m.count('GET', '/livez', 200, 0.2) for _ in range(3)]\nprint(os.getpid())\n"
+    )
+    env = {**os.environ, SHARED: str(tmp_path)}
+    pids = [
+        int(subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True).stdout)
+        for _ in range(2)
+    ]
+    show = "from armin.desk.metrics import Metrics\nprint(Metrics().text().decode())"
+
+    def shown():
+        return subprocess.run([sys.executable, "-c", show], env=env, capture_output=True, check=True, text=True).stdout
+
+    wanted = r"armin_request(?:s_total|_seconds_(?:sum|count|bucket)).*"
+    before = sorted(re.findall(wanted, shown()))
+    assert 'armin_requests_total{method="GET",route="/livez",status="200"} 6.0' in before
+    for pid in pids:
+        settle(pid, str(tmp_path))
+        assert not [file for file in tmp_path.iterdir() if str(pid) in file.name]
+    assert sorted(re.findall(wanted, shown())) == before
+
+
+# --- workers ---
+
+
+def supervised(folder, work, count, wanted, **limits):
+    """Run a supervisor here until ``wanted``, then tell it to stop; what went wrong on the way."""
+    settings = DeskSettings(**{"silence": 1.0, "drain": 0.0, "grace": 0.5, **limits})
+    wrong = []
+
+    def watch():
+        wrong.extend([] if until(wanted) else [wanted])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with socket.socket() as listener:
+        supervisor = Supervisor(work, listener, count, settings, str(folder))
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        supervisor.run()
+        watcher.join()
+    return wrong
+
+
+def numbers(folder, what):
+    return {int(file.name.partition("-")[2]) for file in folder.glob(f"{what}-*")}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.parametrize("fault", ["die", "die early", "stop"])
+def test_a_worker_that_dies_or_falls_silent_is_replaced(tmp_path, fault):
+    folder = tmp_path
+    wrong = supervised(folder, Worker(str(folder), fault), 1, wanted=lambda: len(numbers(folder, "began")) == 2
+                       and numbers(folder, "began") & numbers(folder, "ready"))  # fmt: skip
+    assert not wrong
+    for pid in numbers(folder, "began"):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_worker_is_recycled_after_its_successor_is_ready(tmp_path):
+    wrong = supervised(tmp_path, Worker(str(tmp_path), requests=50), 1, recycle=50, grace=30.0,
+                       wanted=lambda: len(numbers(tmp_path, "ended")) == 1)  # fmt: skip
+    assert not wrong
+    first = min((tmp_path.glob("ended-*")), key=lambda file: file.stat().st_mtime_ns)
+    assert first.read_text() == "2"  # two were ready when the old one was told to stop
+    assert len(numbers(tmp_path, "began")) == 2  # and the fresh one is not recycled
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_worker_that_does_not_stop_is_ended(tmp_path):
+    assert not supervised(tmp_path, Worker(str(tmp_path), "stubborn"), 1, wanted=lambda: numbers(tmp_path, "ready"))
+    assert not numbers(tmp_path, "ended")
+    (pid,) = numbers(tmp_path, "began")
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_what_cannot_be_loaded_ends_the_desk(tmp_path):
+    with socket.socket() as listener, pytest.raises(DataError, match="no bundle"):
+        Supervisor(Worker(str(tmp_path), "refuse"), listener, 1, DeskSettings(), str(tmp_path)).run()
+
+
+# --- the rest ---
+
+
+def test_every_limit_is_on_the_command_line_with_the_same_default():
+    said = Limits().settings()
+    known = {field.name: field.default for field in fields(DeskSettings)}
+    other = {"api_key", "hosts", "organisation", "templates"}  # options of their own
+    assert set(said) == set(known) - other
+    assert said == {name: known[name] for name in said}
+    assert Limits(host_name=["Desk.example"]).settings()["hosts"] == ("desk.example",)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"silence": 0.5}, {"connections": 1}, {"per_day": -1}, {"header_time": 0.0}, {"proxies": ("proxy",)}]
+)
+def test_settings_out_of_their_rule_are_named(wrong):
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        DeskSettings(**wrong)
+
+
+def test_a_form_with_22_of_23_blanks_is_answered():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"x{i}": rng.integers(0, 50, 400) for i in range(23)})
+    X += rng.integers(0, 50, (400, 1))
+    y = np.where(X.sum(axis=1) > X.sum(axis=1).median(), "yes", "no")
+    model = LogisticRegression(max_iter=200).fit(X, y)
+    explainer = ARMIN(model, Schema.infer(X), desired="yes").fit(X)
+    limits = DeskSettings(time_limit=0.5, grace=60.0)
+    with TestClient(create_app(bundle_of(explainer), limits), base_url="http://localhost") as client:
+        answer = client.post("/api/v1/recourse", json={"row": {"x0": int(X["x0"].min())}})
+    assert answer.status_code == 200
+    assert len(answer.json()["blanks"]) == 22
+    assert answer.json()["outcome"] in ("plan", "best_so_far", "out_of_time", "already_accepted", "no_recourse")
+
+
+def test_openmp_is_limited_in_every_thread():
+    from threadpoolctl import ThreadpoolController
+
+    from armin.explainer.threads import one_thread
+
+    pools = ThreadpoolController().select(user_api="openmp")
+    if not pools.info():
+        pytest.skip("no OpenMP here")
+    both, free = threading.Barrier(2), threading.Barrier(2)
+
+    def look(_):
+        with pools.limit(limits=3):
+            before = {pool["num_threads"] for pool in pools.info()}
+            with one_thread(), one_thread():
+                both.wait(60)  # one of them is the second
+                inside = {pool["num_threads"] for pool in pools.info()}
+                free.wait(60)
+            return before, inside, {pool["num_threads"] for pool in pools.info()}
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(look, range(2))) == [({3}, {1}, {3})] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_stopped_worker_is_replaced_and_sigterm_waits_for_answers(tmp_path):
+    """The whole desk: two workers, one is stopped; the other answers meanwhile, and a third takes its place."""
+    from armin.desk.demo import save_demo_bundle
+
+    bundle = save_demo_bundle(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    script = tmp_path / "run.py"
+    script.write_text(
+        "from armin.desk.serve import serve\nfrom armin.desk.settings import DeskSettings\n"
+        f"if __name__ == '__main__':\n    serve({str(bundle)!r}, port={port}, workers=2, "
+        "settings=DeskSettings(silence=3.0))\n"
+    )
+    desk = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL)
+
+    def ask(route, **more):
+        try:
+            return httpx.request("POST" if more else "GET", f"http://127.0.0.1:{port}{route}", timeout=30,
+                                 trust_env=False, **more)  # fmt: skip
+        except httpx.TransportError:
+            return None
+
+    def workers():
+        answer = ask("/metrics")
+        return set(re.findall(r'armin_searches_running\{pid="(\d+)"\}', answer.text)) if answer else set()
+
+    def counted(answer):
+        text = answer.text if answer else ""
+        under_way = re.findall(r"^armin_searches_(?:running|waiting)\S* (\S+)$", text, re.M)
+        return sum(map(float, under_way)) + len(re.findall(r'"/api/v1/path",status="200"', text))
+
+    try:
+        assert until(lambda: len(workers()) == 2, 120)
+        victim = min(workers())
+        os.kill(int(victim), signal.SIGSTOP)
+        assert until(lambda: victim not in (now := workers()) and len(now) == 2, 120)
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(ask, "/api/v1/path", json={"row": ROW}) for _ in range(4)]
+            assert until(lambda: counted(ask("/metrics")) >= 1)  # some are under way, or done
+            desk.send_signal(signal.SIGTERM)
+            answers = [one.result() for one in asked]
+        assert all(answer is None or answer.status_code == 200 for answer in answers)
+        assert desk.wait(60) == 0
+    finally:
+        desk.kill()
+        desk.wait()
