@@ -19,7 +19,7 @@ from armin.impute.design import Design
 from armin.impute.in_turn import InTurn
 from armin.impute.progress import followed
 from armin.impute.simple import Marginal
-from armin.impute.wide import WIDE, Regressions
+from armin.impute.wide import Regressions, chooses
 from armin.schema import Schema
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ class ChainedEquations(
     penalty : ridge penalty of the logistic regressions; None to learn it by the evidence of the data
     max_rows : regressions use at most so many training rows, picked at random; None for all
     random_state : seed of what ``fit`` draws
-    predictors : in a table of more than 40 columns, each regression looks at so many others, those that explain most
-        of the feature alone, and at one ridge regression on all of them; None to look at each of the others
+    predictors : in a table of more than 40 columns, or of more than 20 with many rows (10,000 rows: from 23 columns
+        on), each regression looks at so many others, those that explain most of the feature alone, and at one ridge
+        regression on all of them; None to look at each of the others
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class ChainedEquations(
         self.marginal_ = Marginal().fit(X, schema)
         self.design_ = Design.of(X, schema)
         filled, blank, order = self._filled(X, rng)
-        if self.predictors is not None and len(schema) > WIDE:
+        if self.predictors is not None and chooses(*filled.shape):
             self.models_ = self._fit_wide(schema, filled, blank, order, self.predictors, rng)
         else:
             self.models_ = self._fit_all(schema, filled, blank, order, rng)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.problem import Choice
-from armin.solve.search.compiled import called, entry_bare
+from armin.compiling import called, entry_bare
 from armin.solve.search.handed import hand
 from armin.solve.search.trees.cells import Common, Local
 from armin.solve.search.trees.leaves import Reduced
