@@ -239,7 +239,7 @@ def test_an_index_that_can_neither_be_read_nor_removed(kernel, caplog):
 
 
 def kernels() -> dict[str, Any]:
-    """The compiled functions that Python calls, of the modules that are loaded; those of networks take too long here."""
+    """The compiled functions that Python calls, of the modules that are loaded, but for those of networks."""
     found = {}
     for name, module in sorted(sys.modules.items()):
         if name.startswith("armin.") and not name.startswith("armin.solve.search.relu"):

@@ -23,7 +23,7 @@ from armin.impute.wide import Regressions, chooses
 from armin.schema import Schema
 
 if TYPE_CHECKING:
-    from armin.impute.near import Donors
+    from armin.impute.compiled.near import Donors
 
 __all__ = ["ChainedEquations"]
 
@@ -329,7 +329,7 @@ class _Pair:
 
     def _swept(self, n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """The levels (n,) of both after all sweeps, by compiled code: the same random numbers, in the same order."""
-        from armin.impute.near import sweep
+        from armin.impute.compiled.near import sweep
 
         level, moved, chance = (
             self._second(0, n, rng),
@@ -344,7 +344,7 @@ class _Pair:
     @cached_property
     def donors(self) -> tuple[Donors, Donors]:
         """The donors of both, for compiled code."""
-        from armin.impute.near import Donors, cells_of
+        from armin.impute.compiled.near import Donors, cells_of
 
         def made(model: Matching, aim: tuple[FloatArray, FloatArray], levels: Levels) -> Donors:
             cells = cells_of(model.means)

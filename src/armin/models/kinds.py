@@ -354,10 +354,11 @@ class TreeEnsemble:
         sets, lefts = self.category_set, self.category_left
         if sets is None or lefts is None:
             sets, lefts = np.zeros(0, dtype=np.intp), np.zeros((0, 0), dtype=bool)
-        # another order in memory would be compiled again
-        tree = (self.roots, self.feature, self.threshold, self.left, self.right, self.nan_left, sets, lefts)
-        rows, leaves, *nodes = (np.ascontiguousarray(array) for array in (inputs, values, *tree))
-        walk(rows, *nodes, self.strict, self.input_precision == "float32", leaves, total)
+        walk(
+            np.ascontiguousarray(inputs), self.roots, self.feature, self.threshold, self.left, self.right,
+            self.nan_left, sets, lefts, self.strict, self.input_precision == "float32",
+            np.ascontiguousarray(values), total,  # another order in memory would be compiled again
+        )  # fmt: skip
 
     def accepts(self, inputs: FloatArray) -> BoolArray:
         """Which rows of ``inputs`` (n, P) get the desired decision."""

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.problem import Choice
 from armin.compiling import called, entry_bare
+from armin.problem import Choice
 from armin.solve.search.handed import hand
 from armin.solve.search.trees.cells import Common, Local
 from armin.solve.search.trees.leaves import Reduced
