@@ -21,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from armin import ARMIN, Promise, Schema
 from armin.bundle import load_bundle, save_bundle
 from armin.errors import ParameterError, SchemaError
+from armin.explainer.memory import GuessingJudge, guessed_wrong
 from armin.schema import AtMostOne, Carried, Feature
 
 ZIPS = [f"{z:05d}" for z in range(30)]
@@ -101,6 +102,67 @@ def test_many_at_once_get_what_each_gets_alone() -> None:
     alone = [explainer("linear").explain(row) for _, row in rows.iterrows()]
     assert list(many) == alone
     assert len({plan.cost for plan in alone}) > 1
+
+
+def counted(pipeline: Any, patch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows the pipeline is asked about, call by call."""
+    asked: list[int] = []
+    plain = type(pipeline).predict
+
+    def predict(self: Any, rows: Any, **said: Any) -> Any:
+        asked.append(len(rows))
+        return plain(self, rows, **said)
+
+    patch.setattr(type(pipeline), "predict", predict)
+    return asked
+
+
+@pytest.mark.parametrize("final", ["linear", "forest"])
+def test_the_model_is_asked_about_a_block_at_once(final: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rejected(final).head(12).astype(object)
+    rows.iloc[3:6, rows.columns.get_loc("debt")] = None
+    rows.iloc[5:8, rows.columns.get_loc("id")] = None
+    rows.iloc[8, rows.columns.get_loc("when")] = "on a Tuesday"  # in no type of the training data
+    alone = [explainer(final).explain(row) for _, row in rows.iterrows()]
+    assert list(explainer(final).explain_many(rows)) == alone
+    plain = rejected(final).head(24)
+    asked = counted(model(final), monkeypatch)
+    explainer(final).explain_many(plain)
+    assert len(asked) == 4  # as many as blocks of rows
+
+
+@pytest.mark.parametrize("final", ["linear", "forest"])
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 999))
+def test_law_judges_asked_together_say_what_each_says(final: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    guesses, expected = [], []
+    for i in range(5):
+        told = {"id": rng.choice([f"N{i}", None]), "zip": rng.choice(ZIPS), "income": 20, "debt": 5, "when": None}
+        fitted, codes = explainer(final).current.at(told)
+        guess = GuessingJudge(fitted.read, fitted.decision)
+        rows = np.repeat(codes[None], 6, axis=0)
+        rows[:, SCHEMA.position("income")] = rng.integers(10, 100, 6)
+        said = fitted.decision.accepts(rows)
+        lied = bool(rng.random() < 0.5)
+        guess.supposed(rows, np.append(~said[:1], said[1:]) if lied else said)
+        guesses.append(guess)
+        expected.append(lied)
+    assert guessed_wrong([*guesses, None]).tolist() == [*expected, False]
+
+
+def test_one_row_that_the_model_refuses_has_no_say_about_the_others() -> None:
+    rows = rejected("linear").head(4)
+    judges = [explainer("linear").current.at(row.to_dict())[0].decision for _, row in rows.iterrows()]
+    codes = SCHEMA.encode(rows)
+    codes[:, ALONG] = 0.0
+    strange = explainer("linear").current.carrying(Carried({"id": ["x"], "zip": ["99999"], "when": [None]})).decision
+    guesses = [GuessingJudge(explainer("linear").current.read, judge) for judge in [*judges, strange]]
+    for guess, row in zip(guesses, [*codes, codes[0]], strict=True):
+        guess.supposed(row[None], np.zeros(1, dtype=bool))
+    assert not guessed_wrong(guesses[:-1]).any()
+    with pytest.raises(ValueError, match="unknown categories"):
+        guessed_wrong(guesses)
 
 
 class Spy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

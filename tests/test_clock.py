@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from armin import clock as clock_module
+from armin.clock import clock, uncounted
+from armin.compiling import entry
 from armin.models.kinds import Above, LinearModel, Model
 from armin.problem import Problem, Solution, Status
 from armin.solve import search as search_module
-from armin.solve import solve, solve_best, solve_path, stopping
+from armin.solve import solve, solve_best, solve_path
 from armin.solve.robust import solve_robust
-from armin.solve.search import compiled
 from armin.solve.search.linear.engine import LinearEngine
-from armin.solve.stopping import clock, uncounted
 
 LINEAR = LinearModel(np.array([[1.0, 2.0]]), np.array([-6.0]), Above(0.0))
 
@@ -36,7 +37,7 @@ class Hands:
 @pytest.fixture
 def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
     hands = Hands()
-    monkeypatch.setattr(stopping, "time", hands)
+    monkeypatch.setattr(clock_module, "time", hands)
     return hands
 
 
@@ -89,7 +90,7 @@ def test_a_kernel_is_made_ready_outside_of_time(hands: Hands) -> None:
     def double(x: float) -> float:
         return 2.0 * x
 
-    kernel: Any = compiled.entry(double)
+    kernel: Any = entry(double)
     make = kernel.compile
     kernel.compile = lambda signature: (hands.move(30.0), make(signature))[1]
     start = clock()

@@ -18,12 +18,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numba.core import caching
 
+from armin import ARMIN, compiling
+from armin.compiling import entry_bare
 from armin.solve import solve_best, solve_path
-from armin.solve.search import compiled, warm
-from armin.solve.search.compiled import entry_bare
+from armin.solve.search import warm
 from armin.solve.search.handed import hand, space
 
 from problems import random_problem
+from worlds import make_world
 
 SCRIPT = """
 import numpy as np
@@ -70,7 +72,7 @@ def test_it_works_where_nothing_can_be_kept(tmp_path):
 KERNEL = """
 from typing import NamedTuple
 
-from armin.solve.search.compiled import entry
+from armin.compiling import entry
 
 class Pair(NamedTuple):
     left: float
@@ -89,7 +91,7 @@ class Kernel:
         self.source, self.kept, self.patch = home / "small_kernel.py", home / "kept", patch
         self.source.write_text(KERNEL)
         patch.setattr(numba.core.config, "CACHE_DIR", str(self.kept))
-        patch.setattr(compiled, "_said", set())
+        patch.setattr(compiling, "_said", set())
 
     def load(self) -> Callable[..., Any]:
         spec = importlib.util.spec_from_file_location("small_kernel", self.source)
@@ -180,7 +182,7 @@ def test_code_for_other_types_is_not_run(kernel, caplog):
 def test_code_of_other_sources_is_not_run(kernel, caplog, monkeypatch):
     """As if the disk had been full between the index and the code."""
     with monkeypatch.context() as older:
-        older.setattr(compiled, "_digest", lambda: "older")
+        older.setattr(compiling, "_digest", lambda module: "older")
         kernel.compiled_anew()
         (code,) = kernel.files("nbc")
         old = code.read_bytes()
@@ -236,11 +238,11 @@ def test_an_index_that_can_neither_be_read_nor_removed(kernel, caplog):
     assert len(caplog.records) == 1  # nothing is tried with it again
 
 
-def kernels(*packages: str) -> dict[str, Any]:
-    """The compiled functions that Python calls, of the modules of some packages that are loaded."""
+def kernels() -> dict[str, Any]:
+    """The compiled functions that Python calls, of the modules that are loaded, but for those of networks."""
     found = {}
     for name, module in sorted(sys.modules.items()):
-        if name.startswith(tuple(f"armin.solve.search.{package}." for package in packages)):
+        if name.startswith("armin.") and not name.startswith("armin.solve.search.relu"):
             for label, thing in vars(module).items():
                 if (
                     hasattr(thing, "signatures")
@@ -252,11 +254,13 @@ def kernels(*packages: str) -> dict[str, Any]:
 
 
 def test_the_warm_up_leaves_nothing_to_compile_and_there_is_one_version_of_each_kernel():
-    for kind in ("linear models", "trees"):
+    for kind in ("linear models", "trees", "completions"):
         warm.ENGINES[kind]()
-    before = {name: list(kernel.signatures) for name, kernel in kernels("linear", "trees").items()}
-    assert len(before) >= 14
-    assert {name for name, known in before.items() if len(known) != 1} == set()
+    before = {name: list(kernel.signatures) for name, kernel in kernels().items()}
+    assert len(before) >= 16
+    assert {name: len(known) for name, known in before.items() if len(known) != 1} == {
+        "armin.models.walk.walk": 2  # leaves in single and in double precision
+    }
     for seed in range(6):
         for kind in ("linear", "trees"):
             options = {"weighted": seed % 2 == 1, "n_rules": seed % 3, "mode": "reach" if seed > 2 else "shift"}
@@ -265,7 +269,12 @@ def test_the_warm_up_leaves_nothing_to_compile_and_there_is_one_version_of_each_
             )
             solve_path(problem, "search")
             solve_best(problem, 2, "search", differ="cores" if seed == 5 else "sets")
-    assert {name: list(kernel.signatures) for name, kernel in kernels("linear", "trees").items()} == before
+    for kind in ("linear", "forest"):
+        world = make_world(2, kind, blanks=2)
+        explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=30, n_fresh=40).fit(world.X)
+        row = world.X.iloc[0].to_dict() | {f.name: None for f in [f for f in world.schema if f.is_number][:2]}
+        explainer.explain(row)
+    assert {name: list(kernel.signatures) for name, kernel in kernels().items()} == before
 
 
 def test_the_command_says_what_it_compiled(monkeypatch):

@@ -333,6 +333,73 @@ def test_misuse_is_refused_with_a_way_out(way: str) -> None:
             do()
 
 
+def found(row: Any, given: ARMIN | None = None) -> bool:
+    return (given or explainer()).explain(row).found
+
+
+def wider() -> Schema:
+    return explainer().schema.update(bounds={"income": (0, 10**6)})
+
+
+def more_categories() -> Schema:
+    known = explainer().schema["foreign_worker"].categories
+    return guessed(table(), categories={"foreign_worker": [*known, "maybe"]})[0]
+
+
+POOR = {"income": 20, "debt": 3}
+WAYS_OUT: dict[str, Callable[[], Any]] = {
+    "a class": lambda: found(POOR, fit_on_numbers(LogisticRegression().fit(numbers(), labels()), desired=1)),
+    "a regression": lambda: found(
+        POOR, fit_on_numbers(LogisticRegression().fit(numbers(), numbers()["income"] >= 50), desired=True)
+    ),
+    "not fitted": lambda: found(POOR, fit_on_numbers(LogisticRegression().fit(numbers(), labels()), desired=1)),
+    "a list of rows": lambda: len(Schema.infer(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "b"]))) == 2,
+    "a dict of columns": lambda: len(Schema.infer(pd.DataFrame({"a": [1, 2]}))) == 1,
+    "no rows": lambda: len(guessed(table().head(1))[0]) == table().shape[1],
+    "an unknown column": lambda: found(pd.DataFrame([someone(extra=1)]).drop(columns=["extra"])),
+    "a column left out": lambda: all(explainer().explain(someone(debt=blank)).found for blank in (None, np.nan, "")),
+    "all blank but an id": lambda: explainer().explain(dict.fromkeys(someone()) | {"income": 30}).outcome,
+    "one row to explain_many": lambda: found(someone()),
+    "many rows to explain": lambda: len(explainer().explain_many(table().head(2))) == 2,
+    "an unknown category": lambda: more_categories()["foreign_worker"].code("maybe") == 2,
+    "out of bounds": lambda: found(someone(income=900), ARMIN(model(), wider(), desired=1, **FEW).fit(table())),
+    "a wrong label": lambda: found(someone()),  # one of the labels that the message lists
+    "protected and free": lambda: Feature(
+        "sex", "categorical", categories=("f", "m"), protected=False, direction="any"
+    ).actionable,
+    "protected is no yes or no": lambda: Feature(
+        "sex", "binary", categories=("f", "m"), direction="fixed", protected=True
+    ).protected,
+    "an infinite number": lambda: all(
+        Schema.infer(numbers().assign(income=numbers()["income"].where(numbers().index > 3, other)))["income"].is_number
+        for other in (50, np.nan)
+    ),
+    "a nameless decision": lambda: explainer().schema.with_decisions({1: "granted"}).decisions,
+    "labels without rows": lambda: explainer().schema.review(table(), labels()),
+    "too few labels": lambda: explainer().schema.review(table(), labels()),
+}  # fmt: skip
+
+
+def test_each_refusal_has_a_way_out_that_is_tried() -> None:
+    assert set(WAYS_OUT) == set(MISUSE)
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_the_way_out_of_misuse_works(way: str) -> None:
+    """What the message of the same name in MISUSE says, done."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SchemaNote)
+        assert WAYS_OUT[way]()
+
+
+def test_the_number_of_the_row_is_no_advice(tmp_path: Path) -> None:
+    """A file that pandas wrote with its index has a first column without a name."""
+    numbers().to_csv(tmp_path / "own.csv")
+    schema, (note,) = guessed(pd.read_csv(tmp_path / "own.csv"))
+    assert schema.carried == ["Unnamed: 0"]
+    assert settled([note]) == {"carried": ["Unnamed: 0"]}
+
+
 def test_ways_out_of_rows_that_do_not_fit() -> None:
     wider = explainer().schema.update(bounds={"income": (0, 10**6)})
     assert ARMIN(model(), wider, desired=1, **FEW).fit(table()).explain(someone(income=900)).found

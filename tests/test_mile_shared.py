@@ -20,8 +20,8 @@ from armin.errors import ModelError
 from armin.explainer import judge, memory
 from armin.explainer.advise import pose
 from armin.impute.chained import Levels, _Pair
+from armin.impute.compiled.near import Cells, cells_of
 from armin.impute.conditional import Matching
-from armin.impute.near import Cells, cells_of
 from armin.impute.neighbours import Neighbours
 from armin.models.inputs import WholeNumbers
 from armin.models.kinds import Among

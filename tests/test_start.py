@@ -53,6 +53,20 @@ def test_looking_at_a_bundle_imports_nothing_heavy(packed: Path) -> None:
     assert run("inspect", str(packed)) == set()
 
 
+def test_a_short_answer_needs_no_compiler_and_leaves_the_collector_on(packed: Path, tmp_path: Path) -> None:
+    """Neither the list of samplers nor a bundle loads Numba: it is worth its while for many rows only."""
+    make_world(3).X.head(1).to_csv(tmp_path / "row.csv", index=False)
+    code = (
+        "import gc, sys\nfrom armin.cli import main\n"
+        "sys.argv = ['armin', 'explain', sys.argv[1], '--bundle', sys.argv[2]]\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert end.code in (0, 1), end.code\n"
+        "assert 'pandas' in sys.modules and 'numba' not in sys.modules\nassert gc.isenabled()"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path / "row.csv"), str(packed)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_loading_a_bundle_does_not_walk_through_all_of_scikit_learn(packed: Path) -> None:
     code = (
         "import sys\nfrom armin.bundle import load_bundle\nload_bundle(sys.argv[1])\n"

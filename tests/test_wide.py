@@ -26,7 +26,7 @@ from armin.impute.conditional import Categories, Normal
 from armin.impute.design import Design
 from armin.impute.progress import followed
 from armin.impute.together import Together, associations, strongest
-from armin.impute.wide import WIDE
+from armin.impute.wide import WIDE, chooses
 from blanks import assert_legal, assert_observed_kept
 
 FEW = WIDE + 4
@@ -62,6 +62,18 @@ def test_predictors_are_chosen_from_the_threshold_on(fitted: Any) -> None:
     assert all(isinstance(model, Among) for model in sampler.models_)
     at_threshold = ChainedEquations(rounds=0).fit(codes[:60, :WIDE], Schema(schema.features[:WIDE]))
     assert not any(isinstance(model, Among) for model in at_threshold.models_)
+
+
+def test_a_long_table_has_them_chosen_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that 33 columns of 10,000 rows do not take longer than 53."""
+    assert [chooses(10_000, columns) for columns in (20, 22, 23, 33, WIDE, WIDE + 1)] == [False] * 2 + [True] * 4
+    assert [chooses(1_000, columns) for columns in (33, WIDE, WIDE + 1)] == [False, False, True]
+    schema, codes = wide_codes(24, 60)
+    monkeypatch.setattr("armin.impute.wide._WORK", 60 * 24**2)
+    for rows, chosen in ((60, False), (61, True)):
+        sampler = ChainedEquations(rounds=0).fit(np.vstack([codes, codes])[:rows], schema)
+        assert all(isinstance(model, Among) == chosen for model in sampler.models_ if model is not None)
+        assert any(model is not None for model in sampler.models_)
 
 
 @pytest.mark.parametrize("blanks", [[0], [3], [0, 1], [0, 3, 4, 5], list(range(0, FEW, 3))])

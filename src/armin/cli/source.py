@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,15 +42,29 @@ def open_source(source: Source, settings: Settings) -> tuple[Explainer, Mapping[
     """The explainer, from a bundle or from scratch, and the bundle's own texts if it has any."""
     if source.bundle is None:
         return build_explainer(source, settings), None
-    import scipy.special  # noqa: F401  before pandas: skops looks through all modules for its functions, oldest first
-
-    from armin.bundle import load_bundle
-
     twice = [name for name in NEEDED if getattr(source, name)]
     if twice:
         raise ParameterError(f"--bundle holds what --{twice[0]} says. Give one of the two.")
-    bundle = load_bundle(source.bundle, trust=source.trust)
+    with _uncollected():
+        import scipy.special  # noqa: F401  before pandas: skops looks through all modules for its functions, oldest first
+
+        from armin.bundle import load_bundle
+
+        bundle = load_bundle(source.bundle, trust=source.trust)
     return _changed(bundle.explainer, settings.given()), bundle.letter or None
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without a look for garbage: libraries leave none as they are loaded, and looking takes a tenth of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was:
+            gc.enable()
 
 
 def build_explainer(training: Training, settings: Settings) -> Explainer:

@@ -11,7 +11,7 @@ import numpy as np
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.impute import Draws, Sampler
 from armin.models.encoding import ReadClassifier
-from armin.models.oracle import Judge
+from armin.models.oracle import Judge, Oracle
 from armin.schema import Schema
 
 __all__ = ["GuessingJudge", "RememberingJudge", "RememberingSampler", "accepted_by_all", "different", "guessed_wrong"]
@@ -79,9 +79,9 @@ class GuessingJudge:
 def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
     """For each guess whether the estimator disagrees with any of its answers, from as few calls as can be.
 
-    None stands for no guess. Those with one and the same judge behind them are asked about together; rows with blanks
-    are asked about apart from others, so that a column keeps the type that it has in training data where nothing is
-    blank.
+    None stands for no guess. Those with one and the same judge behind them are asked about together, and so are those
+    that differ only in what they carry along; rows with blanks are asked about apart from others, so that a column
+    keeps the type that it has in training data where nothing is blank.
     """
     wrong = np.zeros(len(guesses), dtype=bool)
     every = [
@@ -92,13 +92,40 @@ def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
     ]
     for blank in (False, True):
         asked = [(i, behind, codes, answer) for i, behind, codes, answer, has in every if has == blank]
-        # rows that carry something along have a judge each
-        for judge in {id(behind): behind for _, behind, _, _ in asked}.values():
-            own = [(i, codes, answer) for i, behind, codes, answer in asked if behind is judge]
-            verdicts = accepted_by_all(judge, [codes for _, codes, _ in own])
-            for (i, _, answer), verdict in zip(own, verdicts, strict=True):
+        judges = {id(behind): behind for _, behind, _, _ in asked}
+        seen = {key: _seen(behind) if len(judges) > 1 else None for key, behind in judges.items()}
+        groups: dict[object, list[tuple[int, Judge, FloatArray, BoolArray]]] = {}
+        for one in asked:
+            groups.setdefault(seen[id(one[1])], []).append(one)
+        for own in groups.values():
+            verdicts = _verdicts([behind for _, behind, _, _ in own], [codes for _, _, codes, _ in own])
+            for (i, _, _, answer), verdict in zip(own, verdicts, strict=True):
                 wrong[i] |= bool((verdict != answer).any())
     return wrong
+
+
+def _seen(judge: Judge) -> object:
+    """The same for judges that can be asked together."""
+    return judge.seen if isinstance(judge, Oracle) and judge.carried is not None else id(judge)
+
+
+def _verdicts(judges: Sequence[Judge], blocks: Sequence[FloatArray]) -> list[BoolArray]:
+    """For each block of rows, what its judge says; the judges differ at most in what they carry along."""
+    first = judges[0]
+    if not isinstance(first, Oracle) or all(judge is first for judge in judges):
+        return accepted_by_all(first, blocks)
+    different = list({id(judge): judge for judge in judges if isinstance(judge, Oracle)}.values())
+    places = {id(judge): float(place) for place, judge in enumerate(different)}
+    along = [first.schema.position(name) for name in first.schema.carried]
+    placed = []
+    for judge, block in zip(judges, blocks, strict=True):
+        rows = block.copy()
+        rows[:, along] = np.where(np.isnan(block[:, along]), np.nan, places[id(judge)])
+        placed.append(rows)
+    try:
+        return accepted_by_all(first.together(different), placed)
+    except Exception:  # whatever a user's pipeline raises about one of them, which has no say about the others
+        return [judge.accepts(block) for judge, block in zip(judges, blocks, strict=True)]
 
 
 def accepted_by_all(judge: Judge, blocks: Sequence[FloatArray]) -> list[BoolArray]:

@@ -19,11 +19,11 @@ from armin.impute.design import Design
 from armin.impute.in_turn import InTurn
 from armin.impute.progress import followed
 from armin.impute.simple import Marginal
-from armin.impute.wide import WIDE, Regressions
+from armin.impute.wide import Regressions, chooses
 from armin.schema import Schema
 
 if TYPE_CHECKING:
-    from armin.impute.near import Donors
+    from armin.impute.compiled.near import Donors
 
 __all__ = ["ChainedEquations"]
 
@@ -59,8 +59,9 @@ class ChainedEquations(
     penalty : ridge penalty of the logistic regressions; None to learn it by the evidence of the data
     max_rows : regressions use at most so many training rows, picked at random; None for all
     random_state : seed of what ``fit`` draws
-    predictors : in a table of more than 40 columns, each regression looks at so many others, those that explain most
-        of the feature alone, and at one ridge regression on all of them; None to look at each of the others
+    predictors : in a table of more than 40 columns, or of more than 20 with many rows (10,000 rows: from 23 columns
+        on), each regression looks at so many others, those that explain most of the feature alone, and at one ridge
+        regression on all of them; None to look at each of the others
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class ChainedEquations(
         self.marginal_ = Marginal().fit(X, schema)
         self.design_ = Design.of(X, schema)
         filled, blank, order = self._filled(X, rng)
-        if self.predictors is not None and len(schema) > WIDE:
+        if self.predictors is not None and chooses(*filled.shape):
             self.models_ = self._fit_wide(schema, filled, blank, order, self.predictors, rng)
         else:
             self.models_ = self._fit_all(schema, filled, blank, order, rng)
@@ -328,7 +329,7 @@ class _Pair:
 
     def _swept(self, n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """The levels (n,) of both after all sweeps, by compiled code: the same random numbers, in the same order."""
-        from armin.impute.near import sweep
+        from armin.impute.compiled.near import sweep
 
         level, moved, chance = (
             self._second(0, n, rng),
@@ -343,7 +344,7 @@ class _Pair:
     @cached_property
     def donors(self) -> tuple[Donors, Donors]:
         """The donors of both, for compiled code."""
-        from armin.impute.near import Donors, cells_of
+        from armin.impute.compiled.near import Donors, cells_of
 
         def made(model: Matching, aim: tuple[FloatArray, FloatArray], levels: Levels) -> Donors:
             cells = cells_of(model.means)

@@ -20,15 +20,26 @@ from armin.impute.design import Design
 from armin.impute.together import Together, associations, strongest
 from armin.schema import Schema
 
-__all__ = ["WIDE", "Regressions", "predictors"]
+__all__ = ["WIDE", "Regressions", "chooses", "predictors"]
 
 WIDE = 40
-"""Tables with more columns than this have predictors chosen for each column."""
+"""Tables with more columns than this have predictors chosen for each column; long tables sooner."""
 
+_NARROW = 20  # up to so many, looking at all of them takes a few seconds at most
+_WORK = 5e6  # rows times the square of the columns, beyond which it takes longer than that
 _CHOOSING_ROWS = 2000
 _ROUND_ROWS = 2000  # the rounds only fill blanks of training rows, for which so many rows are enough
 _CATEGORY_ROWS = 5000  # logistic regressions take longest, and their scores hardly change beyond
 _FLAT = 1e-6  # of the largest variance of a block, below which a direction is rounding
+
+
+def chooses(rows: int, columns: int) -> bool:
+    """Whether each column of such a table gets predictors of its own, rather than all the others.
+
+    >>> chooses(500, 33), chooses(10_000, 33), chooses(10_000, 13), chooses(500, 41)
+    (False, True, False, True)
+    """
+    return columns > WIDE or (columns > _NARROW and rows * columns**2 > _WORK)
 
 
 def predictors(design: Design, codes: FloatArray, most: int) -> tuple[IntArray, ...]:

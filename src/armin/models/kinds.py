@@ -356,7 +356,8 @@ class TreeEnsemble:
             sets, lefts = np.zeros(0, dtype=np.intp), np.zeros((0, 0), dtype=bool)
         walk(
             np.ascontiguousarray(inputs), self.roots, self.feature, self.threshold, self.left, self.right,
-            self.nan_left, sets, lefts, self.strict, self.input_precision == "float32", values, total,
+            self.nan_left, sets, lefts, self.strict, self.input_precision == "float32",
+            np.ascontiguousarray(values), total,  # another order in memory would be compiled again
         )  # fmt: skip
 
     def accepts(self, inputs: FloatArray) -> BoolArray:

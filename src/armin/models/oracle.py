@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -69,6 +70,25 @@ class Oracle:
         other = copy(self)
         other.carried = carried
         return other
+
+    @property
+    def seen(self) -> tuple[object, ...]:
+        """What must be the same in two judges for one question to be put to both: all but the values of the book.
+
+        A book is shown in the types of the training data if they hold its values, so that rows whose values look
+        otherwise, or are blank, are asked about apart.
+        """
+        types = {} if self.like is None else self.like.dtypes.to_dict()
+        shown: list[object] = [id(self.target)]  # those that carry something else share it
+        if self.carried is not None:
+            for name in self.schema.carried:
+                column = self.carried.column(name, np.zeros(1), types.get(name))
+                shown += [str(column.dtype), bool(column.isna().any())]
+        return tuple(shown)
+
+    def together(self, others: Sequence[Oracle]) -> Oracle:
+        """One judge for the rows of all ``others``, which see the same; what the i-th carries is at place i."""
+        return self.carrying(Carried.joined([other.carried for other in others if other.carried is not None]))
 
     def stricter(self, margin: float) -> Oracle:
         """The same estimator, asked for ``margin`` more probability than its decision needs."""

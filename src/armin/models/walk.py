@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.compiling import compiled
+from armin.compiling import entry
 
 __all__ = ["walk"]
 
 
-@compiled
+@entry
 def walk(
     inputs: FloatArray,
     roots: IntArray,

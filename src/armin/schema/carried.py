@@ -67,6 +67,15 @@ class Carried:
         """The values at some places, in that order."""
         return Carried({name: [values[i] for i in places.tolist()] for name, values in self.values.items()})
 
+    @classmethod
+    def joined(cls, books: Sequence[Carried]) -> Carried:
+        """The values of several books, one after the other.
+
+        >>> Carried.joined([Carried({"id": ["K7"]}), Carried({"id": ["L2"]})]).values
+        {'id': ['K7', 'L2']}
+        """
+        return cls({name: [v for book in books for v in book.values.get(name, ())] for name in books[0].values})
+
     def column(self, name: str, places: NDArray[np.float64], dtype: Any = None) -> pd.Series[Any]:
         """One column as the model is to see it: the very values, in the type of the training data if it holds them.
 

@@ -91,8 +91,15 @@ def is_identifier(name: str) -> bool:
 
     >>> [is_identifier(n) for n in ("customer_id", "Loan Number", "Kundennummer", "number_of_loans")]
     [True, True, True, False]
+
+    So does what pandas calls a column without a name, which is most often the number of the row:
+
+    >>> is_identifier("Unnamed: 0"), is_identifier("rownames"), is_identifier("price_index")
+    (True, True, False)
     """
     words = words_of(name)
+    if words in (["index"], ["rownames"]) or (len(words) == 2 and words[0] == "unnamed" and words[1].isdigit()):
+        return True
     if words and (words[-1] in _IDENTIFIERS or words[0] in ("id", "uuid", "guid")):
         return True
     return len(words) == 2 and words[0] in _NUMBERED and words[1] in ("number", "no", "num", "nummer", "key")

@@ -1,4 +1,4 @@
-"""When to stop: the clock that time limits go by, and a stop from outside (a closed connection, a button).
+"""When to stop: the clock of time limits, and a stop from outside (a closed connection, a button).
 
 >>> with stop_when(lambda: True):
 ...     stopped()
@@ -9,12 +9,11 @@ False
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from armin.clock import clock, uncounted
 from armin.problem import PathPoint, Solution
 
 __all__ = ["Callback", "Until", "clock", "stop_when", "stopped", "uncounted", "watched"]
@@ -72,34 +71,3 @@ def watched(callback: Callback | None) -> Callback | None:
         return not flag() and (callback is None or callback(solution) is not False)
 
     return both
-
-
-class _Uncounted(threading.local):
-    """What one thread has spent without its being counted."""
-
-    seconds: float = 0.0
-    depth: int = 0
-
-
-_uncounted = _Uncounted()
-
-
-def clock() -> float:
-    """Seconds that count against a time limit, from some moment on."""
-    return time.perf_counter() - _uncounted.seconds
-
-
-@contextmanager
-def uncounted() -> Iterator[None]:
-    """Within this context, time does not count: the search is made ready, once on a machine or in a process.
-
-    Only this thread's clock stands still.
-    """
-    start = time.perf_counter()
-    _uncounted.depth += 1
-    try:
-        yield
-    finally:
-        _uncounted.depth -= 1
-        if not _uncounted.depth:
-            _uncounted.seconds += time.perf_counter() - start

@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.solve.search.compiled import called, inner
+from armin.compiling import called, inner
 from armin.solve.search.goals import Bans
 
 __all__ = ["Bits", "Ints", "add_bit", "any_number", "copy_into", "lowest_bit", "price_of", "sort_by"]

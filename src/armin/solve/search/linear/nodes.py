@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.arrays import FloatArray
-from armin.solve.search.compiled import called, entry_bare, inlined
+from armin.compiling import called, entry_bare, inlined
 from armin.solve.search.goals import Bans
 from armin.solve.search.linear.data import (
     CAP,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray
-from armin.solve.search.compiled import entry_bare
+from armin.compiling import entry_bare
 from armin.solve.search.words import Ints, sort_by
 
 __all__ = ["Gains", "efficient", "spread"]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray
-from armin.solve.search.compiled import called, entry_bare
+from armin.compiling import called, entry_bare
 from armin.solve.search.linear.data import (
     BOUND,
     DEPTH,

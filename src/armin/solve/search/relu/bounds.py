@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import called, called_fast
+from armin.compiling import called, called_fast
 from armin.solve.search.relu.data import (
     BEST,
     FREE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from armin.solve.search.compiled import called, called_fast
+from armin.compiling import called, called_fast
 from armin.solve.search.relu.bounds import sum_top
 from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Own, Space
 

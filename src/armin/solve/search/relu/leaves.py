@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import called, called_fast
+from armin.compiling import called, called_fast
 from armin.solve.search.goals import Bans, Stairs
 from armin.solve.search.relu.data import (
     BLOCK,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import called, entry_bare
+from armin.compiling import called, entry_bare
 from armin.solve.search.goals import Bans, Stairs
 from armin.solve.search.relu.boxes import box, place_own, shrink
 from armin.solve.search.relu.data import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import called
+from armin.compiling import called
 from armin.solve.search.goals import Stairs
 from armin.solve.search.relu.bounds import (
     add_own,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from armin.solve.search.compiled import called
+from armin.compiling import called
 from armin.solve.search.relu.data import FREE, HIGH, KEPT, LOW, MUST, NEWEST, OPEN, PLACES, STAMP, STATE, Pool
 
 __all__ = ["pop", "push", "release", "split"]

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.compiling import entry_bare
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Options, Problem
-from armin.solve.search.compiled import entry_bare
 from armin.solve.search.words import Bits, Ints
 
 __all__ = ["Cells", "Common", "Local", "Splits", "cells_of", "merge_rows", "number_tests", "split_features"]

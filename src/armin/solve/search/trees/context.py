@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import called
+from armin.compiling import called
 from armin.solve.search.goals import Stairs
 from armin.solve.search.trees.bound import and_kept, needed
 from armin.solve.search.trees.data import (

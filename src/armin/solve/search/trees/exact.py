@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import called, entry_bare
+from armin.compiling import called, entry_bare
 from armin.solve.search.trees.data import GROUPS, UNIONS, Exact, State, Trees
 from armin.solve.search.words import lowest_bit
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.compiling import called, entry_bare
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Problem
-from armin.solve.search.compiled import called, entry_bare
 from armin.solve.search.trees.cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
 from armin.solve.search.words import Bits, Ints, lowest_bit, sort_by
 

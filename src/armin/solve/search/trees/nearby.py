@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.compiling import called, entry_bare
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Choice
-from armin.solve.search.compiled import called, entry_bare
 from armin.solve.search.handed import hand
 from armin.solve.search.trees.cells import Common, Local
 from armin.solve.search.trees.leaves import Reduced

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armin.solve.search.compiled import called, entry_bare
+from armin.compiling import called, entry_bare
 from armin.solve.search.goals import Bans, Stairs
 from armin.solve.search.trees.bound import and_both, and_kept, and_range, enough, last_below, needed
 from armin.solve.search.trees.context import enter, pick_options

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.arrays import FloatArray
-from armin.solve.search.compiled import called, inlined
+from armin.compiling import called, inlined
 from armin.solve.search.trees.data import (
     CHANGED,
     CHANGES,

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.compiling import entry_bare
 from armin.models.kinds import Above, TreeEnsemble
-from armin.solve.search.compiled import entry_bare
 from armin.solve.search.trees.cells import Common
 from armin.solve.search.trees.data import ALL, COST, COUNT, KEPT, MASK, Exact, Shape, Trees
 from armin.solve.search.trees.leaves import Leaves, Reduced, Slots, assign_bits, find_leaves, make_slots

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray, IntArray
-from armin.compiling import compiled
+from armin.compiling import called, entry
 
 __all__ = ["Cells", "Donors", "cells_of", "sweep"]
 
@@ -85,7 +85,7 @@ class Donors(NamedTuple):
     place: IntArray
 
 
-@compiled
+@called
 def _one(donors: Donors, which: int, moved: float, chance: float, again: float) -> int:
     means, count, last = donors.means, donors.means.size, donors.start.size - 1
     aim = donors.target[which] + donors.spread[which] * moved
@@ -103,7 +103,7 @@ def _one(donors: Donors, which: int, moved: float, chance: float, again: float) 
     return int(donors.place[donors.first[near] + int(again * donors.size[near])])
 
 
-@compiled
+@entry
 def sweep(
     one: Donors, other: Donors, level: IntArray, moved: FloatArray, chance: FloatArray
 ) -> tuple[IntArray, IntArray]:
