@@ -54,6 +54,23 @@ def _linear() -> None:
     for decision, width in ((Above(0.0), 2), (Above(0.0), 8), (Among((0,), 3), 2)):
         weights = np.arange(1.0, 1.0 + width * decision.n_outputs).reshape(decision.n_outputs, width)
         _ask(LinearModel(weights, -4.0 * np.ones(decision.n_outputs), decision), width)
+    _contexts()
+
+
+def _contexts() -> None:
+    """What is compiled only where blanks are brought to many values."""
+    from armin.solve.search.handed import hand
+    from armin.solve.search.linear.contexts import contexts, fold
+    from armin.solve.search.linear.data import new_work
+    from armin.solve.search.linear.prices import priced_out
+
+    model = LinearModel(np.array([[1.0, 2.0]]), np.array([-4.0]), Above(0.0))
+    problem = _ask(model, 2)
+    found = contexts(problem, model, fold(model), False)
+    if found is not None:
+        context = found.make({})
+        _, written = new_work(context, len(problem.options), problem.limit, False)
+        priced_out(hand(context), written, np.zeros(1), np.ones(1), 1.0, np.zeros(1, dtype=bool))
 
 
 def _trees() -> None:
