@@ -108,7 +108,9 @@ class Combinations:
         if self.columns > MOST_COLUMNS:
             return None
         wanted = [one.ravel() for one in values]
-        if not all(_has(known, one) for known, one in zip(self.values, wanted, strict=True)) and not self._number(wanted):
+        if not all(_has(known, one) for known, one in zip(self.values, wanted, strict=True)) and not self._number(
+            wanted
+        ):
             self.forget()
             if not self._number(wanted):
                 self.forget()
