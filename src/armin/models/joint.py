@@ -148,7 +148,9 @@ class JointEncoder:
             if self.expected:
                 self.run(wanted.rows[:0])
             found = known.found(values, chosen)
-        return self._directly(wanted, picks) if found is None else found
+        if found is None:
+            return self._directly(wanted, picks)
+        return np.broadcast_to(found, (wanted.rows.shape[0], *found.shape[1:]))  # what differs may all be replaced
 
     def _directly(self, wanted: Wanted, picks: IntArray) -> FloatArray:
         """The same where there are too many to remember one by one: the last few answers are kept as they are."""
