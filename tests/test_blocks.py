@@ -186,7 +186,7 @@ def test_rules_on_many_features_hold_beside_blocks(kind: Kind) -> None:
 
 @st.composite
 def two_pairs(draw: st.DrawFn, kind: Kind) -> Problem:
-    """Two clusters of two features each and one feature more, so that a cluster may be changed at the price of another."""
+    """Two clusters of two features each and one feature more, so that changes of one leave fewer to the other."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     problem = random_blocks(
         rng, kind, n_features=5, n_blocks=2, bans=False, members=[[0, 1], [2, 3]],

@@ -45,7 +45,7 @@ def questions(rng: np.random.Generator, sorts: int) -> tuple[Wanted, np.ndarray]
     rows[rng.random(rows.shape) < 0.1] = np.nan
     members = ((0, 1), (1, 3))[which]
     values = []
-    for position in members:
+    for _ in members:
         own = rng.random() < 0.5
         table = rng.integers(0, 6, (sorts if own else 1, int(rng.integers(1, 6)))).astype(float)
         values.append(table)
