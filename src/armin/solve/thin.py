@@ -6,6 +6,8 @@ any choice that one can take its place. Nothing is lost by leaving it out, but f
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
@@ -13,7 +15,7 @@ from armin.compiling import compiled
 from armin.models.kinds import LinearModel, Model, TreeEnsemble
 from armin.problem import Options, Problem
 
-__all__ = ["magnitudes", "sizes_of", "thinned"]
+__all__ = ["magnitudes", "ready", "sizes_of", "thinned"]
 
 MOST_RIVALS = 256
 """Options that others are compared with where gains have several entries."""
@@ -71,6 +73,12 @@ def thinned(options: Options, model: Model, largest: FloatArray, classes: IntArr
     _, both = np.unique(label * (int(classes.max()) + 2) + classes + 1, return_inverse=True)
     _, first = np.unique(both.ravel()[order], return_index=True)
     return _in_order(order, order[first])
+
+
+@cache
+def ready() -> None:
+    """Compile what is compiled here, so that no search has to wait for it."""
+    _unbeaten(np.zeros((1, 2)), 0.0, 1)
 
 
 def _in_order(order: IntArray, kept: IntArray) -> IntArray:

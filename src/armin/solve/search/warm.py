@@ -13,6 +13,7 @@ from armin.problem import Options, Problem
 from armin.solve.search import search, search_best, search_path
 from armin.solve.search.dive import dive
 from armin.solve.search.goals import Cheapest
+from armin.solve.thin import ready
 
 __all__ = ["ENGINES", "Warmed", "warm_up"]
 
@@ -50,6 +51,7 @@ def _linear() -> None:
     for decision, width in ((Above(0.0), 2), (Above(0.0), 8), (Among((0,), 3), 2)):
         weights = np.arange(1.0, 1.0 + width * decision.n_outputs).reshape(decision.n_outputs, width)
         _ask(LinearModel(weights, -4.0 * np.ones(decision.n_outputs), decision), width)
+    ready()
 
 
 def _trees() -> None:
