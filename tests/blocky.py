@@ -28,9 +28,16 @@ def _table(rng: np.random.Generator, problem: Problem, members: list[int], colum
 
 
 def random_blocks(
-    rng: np.random.Generator, kind: Kind, *, n_features: int, n_blocks: int, bans: bool, **how
+    rng: np.random.Generator,
+    kind: Kind,
+    *,
+    n_features: int,
+    n_blocks: int,
+    bans: bool,
+    members: list[list[int]] | None = None,
+    **how,
 ) -> Problem:
-    """A random problem whose last columns belong to blocks of two or three features."""
+    """A random problem whose last columns belong to blocks of two or three features, or of those that are named."""
     n_rules, n_forbidden = how.pop("n_rules", 0), how.pop("n_forbidden", 0)
     plain = random_problem(rng, kind, n_numbers=n_features + n_blocks, block=0, **how)
     options = plain.options[:n_features]
@@ -38,10 +45,10 @@ def random_blocks(
     blocks = []
     for b in range(n_blocks):
         size = int(rng.integers(2, min(3, n_features) + 1))
-        members = sorted(rng.choice(n_features, size, replace=False).tolist())
+        some = sorted(rng.choice(n_features, size, replace=False).tolist()) if members is None else members[b]
         column = [n_features + b]
-        table = _table(rng, problem, members, column)
-        blocks.append(Block(tuple(members), np.array(column), JointTable(table)))
+        table = _table(rng, problem, some, column)
+        blocks.append(Block(tuple(some), np.array(column), JointTable(table)))
     problem = replace(problem, blocks=tuple(blocks))
     rules = tuple(_rule(rng, list(options)) for _ in range(n_rules))
     problem = replace(problem, rules=rules)
@@ -49,13 +56,13 @@ def random_blocks(
     if not bans:
         return problem
 
-    def some(least: int) -> frozenset[int]:
+    def a_set(least: int) -> frozenset[int]:
         return frozenset(rng.choice(n_features, int(rng.integers(least, 3)), replace=False).tolist())
 
     return replace(
         problem,
-        forbidden_sets=frozenset(some(0) for _ in range(int(rng.integers(0, 3)))),
-        forbidden_cores=frozenset(some(1) for _ in range(int(rng.integers(0, 2)))),
+        forbidden_sets=frozenset(a_set(0) for _ in range(int(rng.integers(0, 3)))),
+        forbidden_cores=frozenset(a_set(1) for _ in range(int(rng.integers(0, 2)))),
     )
 
 

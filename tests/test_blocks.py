@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from armin.errors import ParameterError, SolverError
 from armin.models.kinds import Above, LinearModel
 from armin.problem import Block, JointTable, Options, Problem, Solution, Status
-from armin.solve import clusters, solve, solve_best, solve_path
+from armin.solve import clusters, solve, solve_best, solve_path, thin
 from armin.solve.blocks import parts_of
 from armin.solve.repeat import DIFFER, Differ
 from armin.solve.robust import solve_robust
-from armin.solve.search import search
+from armin.solve.search import parts, search
+from armin.solve.search.goals import Goal
 from test_sums import with_sums
 
-from blocky import blocky
+from blocky import blocky, random_blocks
 from problems import Kind, stump, stumps
 from searching import check, check_best, check_honest, check_path, valid
 
@@ -179,5 +180,63 @@ def test_rules_on_many_features_hold_beside_blocks(kind: Kind) -> None:
         if both.sums and both.blocks:
             with pytest.raises(SolverError, match="not both"):
                 solve(both, "milo")
+
+    law()
+
+
+@st.composite
+def two_pairs(draw: st.DrawFn, kind: Kind) -> Problem:
+    """Two clusters of two features each and one feature more, so that changes of one leave fewer to the other."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    problem = random_blocks(
+        rng, kind, n_features=5, n_blocks=2, bans=False, members=[[0, 1], [2, 3]],
+        decision=Above(0.0), n=draw(st.integers(1, 4)), n_missing=draw(st.integers(0, 2)),
+        mode=draw(st.sampled_from(["shift", "reach"])), max_changes=draw(st.sampled_from([2, 3])),
+        aggregate=draw(st.sampled_from(["sum", "sum", "max"])), weighted=draw(st.booleans()),
+        n_rules=draw(st.integers(0, 1)), n_forbidden=draw(st.integers(0, 2)), grid=draw(st.sampled_from([0.5, None])),
+    )  # fmt: skip
+    return problem.demanding(float(problem.weights.sum()))
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees", "relu"])
+def test_a_look_at_all_parts_at_once_settles_only_what_it_may(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes of a cluster count as one there: what it finds is taken only if it changes no more than may change."""
+    settled: list[bool] = []
+    look = parts.PartsEngine._loosely
+
+    def looked(engine: parts.PartsEngine, goal: Goal, cap: float) -> Generator[None, None, bool]:
+        settled.append((yield from look(engine, goal, cap)))
+        return settled[-1]
+
+    monkeypatch.setattr(parts.PartsEngine, "_loosely", looked)
+
+    @settings(deadline=None, max_examples=40)
+    @given(two_pairs(kind))
+    def law(problem: Problem) -> None:
+        check(problem, solve(problem, "search"))
+
+    law()
+    assert set(settled) == {True, False}
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees"])
+def test_what_is_left_of_options_below_a_budget_is_what_thinning_them_leaves(kind: Kind) -> None:
+    """Whatever is left out is beaten by something that costs no more, so that budgets and thinning change places."""
+
+    @settings(deadline=None, max_examples=25)
+    @given(blocky(kind), st.floats(0.1, 1.0))
+    def law(problem: Problem, share: float) -> None:
+        for cluster in clusters.clusters_of(problem):
+            made = cluster.combined(tuple(cluster.patterns), np.inf)
+            options, every = made.options, made.every
+            largest = thin.magnitudes(problem)
+            largest[options.columns] = np.fmax(largest[options.columns], made.sizes)
+            below = np.flatnonzero(options.costs < share * options.costs.max() + 1e-9)
+            some = replace(options, outcomes=options.outcomes[:, below], costs=options.costs[below])
+            both = []
+            for offered, picks in ((options, every), (some, every[below])):
+                kept = thin.thinned(offered, problem.model, largest, cluster.classes(picks), with_keep=True)
+                both.append({tuple(pick) for pick in picks[kept].tolist()})
+            assert {tuple(pick) for pick in every[below].tolist()} & both[0] == both[1]
 
     law()

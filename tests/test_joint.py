@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import pickle
 import warnings
 from copy import deepcopy
@@ -331,7 +332,8 @@ def test_what_mixes_everything_is_asked_in_order_of_cost_and_says_so() -> None:
     how = {"n_samples": 4, "n_fresh": 0, "max_options": 60, "max_changes": 3}
     with pytest.warns(BlackBoxWarning, match=r"PCA.*in order of cost.*one change.*with two.*time_limit") as caught:
         armin = ARMIN(classifier, schema, desired="yes", **how).fit(X)
-    assert len(caught) == 1
+    assert [one.filename for one in caught] == [__file__]
+    assert "fit(X)" in linecache.getline(__file__, caught[0].lineno)  # the user's own line
     assert isinstance(armin.fitted_.read.model, BlackBox)
     row = X[classifier.predict(X) == "no"].iloc[:1]
     found = armin.explain(row)

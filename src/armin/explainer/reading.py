@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
+from inspect import currentframe
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +18,8 @@ from armin.models.tracing import UntraceableError
 from armin.schema import Schema
 
 __all__ = ["BlackBoxWarning", "read_or_ask"]
+
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 _ROWS = 1000
 """Rows by which the speed of the classifier is measured."""
@@ -46,8 +51,17 @@ def read_or_ask(oracle: Oracle, method: object, max_options: int) -> ReadClassif
         if method != "auto":
             raise
         read = read_classifier(oracle, blackbox=True)
-        warnings.warn(f"{error} Until then, {_estimate(oracle, max_options)}", BlackBoxWarning, stacklevel=4)
+        said = f"{error} Until then, {_estimate(oracle, max_options)}"
+        warnings.warn(said, BlackBoxWarning, stacklevel=_levels_to_the_user())
         return read
+
+
+def _levels_to_the_user() -> int:
+    """The ``stacklevel`` that points to the line from which this package was called."""
+    frame, level = currentframe(), 0
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return max(1, level)  # this function's own frame stands for that of warn itself
 
 
 def _estimate(oracle: Oracle, max_options: int) -> str:

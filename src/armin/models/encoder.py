@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -67,7 +67,8 @@ class Encoder:
     """Codes to model inputs, remembering what each value of each feature becomes.
 
     The steps work column by column, so the inputs that a feature owns depend on its own value only. Each new value is
-    pushed through the user's transformers once, in the company of any row.
+    pushed through the user's transformers once, in the company of any row. ``run`` is how they are called: whoever has
+    other rows to push through them may put a call of both in its place.
     """
 
     most = 4096
@@ -75,6 +76,7 @@ class Encoder:
 
     def __init__(self, encode: Steps, owners: IntArray) -> None:
         self.encode, self.owners = encode, owners
+        self.run: Callable[[FloatArray], FloatArray] = encode
         self.columns = {int(p): np.flatnonzero(owners == p) for p in np.unique(owners) if p >= 0}
         self.known: dict[int, tuple[FloatArray, FloatArray, WholeNumbers]] = {}
         self.apart: dict[int, dict[int, tuple[FloatArray, FloatArray, WholeNumbers]]] = {}
@@ -180,7 +182,7 @@ class Encoder:
         for p, new in lacking.items():
             rows[start : start + new.size, p] = new
             start += new.size
-        inputs = self.encode(rows)
+        inputs = self.run(rows)
         self.constant, start = inputs[0], 1
         for p, new in lacking.items():
             known, coded, _ = self._known(p)

@@ -9,14 +9,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from armin.arrays import FloatArray, IntArray
+from armin.models.combos import Combinations
 
-__all__ = ["JOINT", "JointColumns", "JointEncoder"]
+__all__ = ["JOINT", "JointColumns", "JointEncoder", "Wanted"]
 
 JOINT = -2
 """Stands for the owner of a model input that has several."""
 
 ROWS_AT_ONCE = 50_000
 """Rows that go through the transformers in one call, at most."""
+
+FEW = 8
+"""Answers that are kept where there are too many combinations to remember them one by one."""
+
+MOST_KEPT = 500_000
+"""Numbers in an answer that is kept beside others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +41,8 @@ class JointColumns:
 
 
 class _Alone(Protocol):
+    run: Callable[[FloatArray], FloatArray]
+
     @property
     def encode(self) -> Callable[[FloatArray], FloatArray]: ...
 
@@ -44,34 +53,73 @@ class _Alone(Protocol):
     def carrying(self, oracle: Any) -> Any: ...
 
 
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """Combinations of a person's values that stand behind some model inputs.
+
+    Attributes
+    ----------
+    which : the place of these inputs among the joint ones
+    rows : codes (S, D), the person's row for each sort of candidate
+    members : positions of the features that combine
+    values : for each of them the codes (1 or S, J) of its options
+    """
+
+    which: int
+    rows: FloatArray
+    members: tuple[int, ...]
+    values: tuple[FloatArray, ...]
+
+    def codes(self, s: IntArray, picks: IntArray) -> FloatArray:
+        """Codes (n, D) of sorts (n,) after combinations (n, members)."""
+        codes = self.rows[s]
+        for position, values, j in zip(self.members, self.values, picks.T, strict=True):
+            codes[:, position] = values[s if values.shape[0] > 1 else 0, j]
+        return codes
+
+    def at(self, positions: tuple[int, ...], picks: IntArray) -> tuple[list[FloatArray], IntArray]:
+        """For each of the positions behind the inputs its values (1 or S, J), and combinations of them."""
+        place = {position: k for k, position in enumerate(self.members)}
+        values = [self.values[place[p]] if p in place else self.rows[:, p : p + 1] for p in positions]
+        chosen = np.zeros((picks.shape[0], len(positions)), dtype=np.intp)
+        for k, p in enumerate(positions):
+            if p in place:
+                chosen[:, k] = picks[:, place[p]]
+        return values, chosen
+
+
 class JointEncoder:
     """Codes to model inputs where some inputs have several columns behind them.
 
     Inputs of one column are left to the encoder that remembers them value by value. For the others, each combination of
-    the columns behind any of them goes through the transformers once for all rows that share it.
+    the columns behind them goes through the transformers once, and is remembered for everybody.
     """
 
-    few = 64
-    """Calls to remember."""
-    most = 4_000_000
-    """Numbers to remember."""
-
     def __init__(
-        self, steps: Callable[[FloatArray], FloatArray], alone: _Alone, joint: tuple[JointColumns, ...]
+        self,
+        steps: Callable[[FloatArray], FloatArray],
+        alone: _Alone,
+        joint: tuple[JointColumns, ...],
+        known: tuple[Combinations, ...] | None = None,
     ) -> None:
         self.steps, self.alone, self.joint = steps, alone, joint
-        self.positions = sorted({p for one in joint for p in one.positions})
-        self.columns = np.concatenate([one.columns for one in joint])
-        self.known: dict[bytes, FloatArray] = {}
-        self.expected: list[FloatArray] = []
+        self.known = known or tuple(Combinations(len(one.positions), one.columns.size) for one in joint)
+        self.expected: list[tuple[int, FloatArray]] = []
+        self.last: dict[tuple[int, bytes], FloatArray] = {}
+        alone.run = self.run
 
     def __reduce__(self) -> tuple[Any, ...]:
         return JointEncoder, (self.steps, self.alone, self.joint)  # what was asked is not kept
 
     def carrying(self, oracle: Any) -> JointEncoder:
-        """The same for the carried columns of an oracle."""
+        """The same for the carried columns of an oracle; what these have no part in stays known to both."""
         alone = self.alone.carrying(oracle)
-        return JointEncoder(alone.encode, alone, self.joint)
+        carried = {oracle.schema.position(name) for name in oracle.schema.carried}
+        known = tuple(
+            Combinations(len(one.positions), one.columns.size) if carried & set(one.positions) else mine
+            for one, mine in zip(self.joint, self.known, strict=True)
+        )
+        return JointEncoder(alone.encode, alone, self.joint, known)
 
     def __call__(self, codes: FloatArray) -> FloatArray:
         """Model inputs (n, P) for codes (n, D)."""
@@ -79,46 +127,65 @@ class JointEncoder:
 
     def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
         """The same, and for values of single features the inputs (..., E) that each determines alone."""
+        nothing: IntArray = np.zeros((1, 0), dtype=np.intp)
+        rows = []
+        for i, joint in enumerate(self.joint if codes.shape[0] else ()):
+            first, which = distinct_rows(codes[:, joint.positions])
+            rows.append((joint, Wanted(i, codes[first], (), ()), which))
+            self.ahead(rows[-1][1], nothing)
         inputs, tables = self.alone.together(codes, values)
-        if codes.shape[0]:
-            inputs[:, self.columns] = self.behind(codes)
+        for joint, one, which in rows:
+            inputs[:, joint.columns] = self.behind(one, nothing)[which, 0]
         return inputs, tables
 
-    def behind(self, codes: FloatArray) -> FloatArray:
-        """The inputs with several columns behind them, (n, E) for codes (n, D), as ``columns`` lists them."""
-        first, which = distinct_rows(codes[:, self.positions])
-        found = self._found(codes[first])
-        return np.repeat(found, codes.shape[0], axis=0) if first.size == 1 else found[which]
-
-    def ahead(self, codes: FloatArray) -> None:
-        """Take note that :meth:`behind` will be asked about these codes: they go through the steps with others."""
-        first, _ = distinct_rows(codes[:, self.positions])
-        if self._key(codes[first]) not in self.known:
-            self.expected.append(codes[first])
-
-    def _key(self, rows: FloatArray) -> bytes:
-        return rows[:, self.positions].tobytes()
-
-    def _found(self, rows: FloatArray) -> FloatArray:
-        """The inputs of distinct rows, asked together with all that is expected."""
-        key = self._key(rows)
-        found = self.known.get(key)
+    def behind(self, wanted: Wanted, picks: IntArray) -> FloatArray:
+        """The inputs (S, M, E) after each of M combinations (M, members)."""
+        joint, known = self.joint[wanted.which], self.known[wanted.which]
+        values, chosen = wanted.at(joint.positions, picks)
+        found = known.found(values, chosen)
         if found is None:
-            expected, self.expected = self.expected, []
-            parts = [rows, *(part for part in expected if self._key(part) != key)]
-            answers = self._asked(np.concatenate(parts))
-            if len(self.known) + len(parts) > self.few or sum(a.size for a in self.known.values()) > self.most:
-                self.known = {}
-            ends = np.cumsum([part.shape[0] for part in parts])
-            tables = np.split(answers, ends[:-1])
-            # a new dictionary, as other threads may be reading the old one
-            self.known = {**self.known, **{self._key(part): table for part, table in zip(parts, tables, strict=True)}}
-            found = tables[0]
-        return found
+            self.ahead(wanted, picks)
+            if self.expected:
+                self.run(wanted.rows[:0])
+            found = known.found(values, chosen)
+        if found is None:
+            return self._directly(wanted, picks)
+        return np.broadcast_to(found, (wanted.rows.shape[0], *found.shape[1:]))  # what differs may all be replaced
 
-    def _asked(self, rows: FloatArray) -> FloatArray:
-        parts = range(0, rows.shape[0], ROWS_AT_ONCE)
-        return np.concatenate([self.steps(rows[i : i + ROWS_AT_ONCE])[:, self.columns] for i in parts])
+    def _directly(self, wanted: Wanted, picks: IntArray) -> FloatArray:
+        """The same where there are too many to remember one by one: the last few answers are kept as they are."""
+        joint, sorts, m = self.joint[wanted.which], wanted.rows.shape[0], picks.shape[0]
+        codes = wanted.codes(np.repeat(np.arange(sorts), m), np.tile(picks, (sorts, 1)))
+        first, which = distinct_rows(codes[:, joint.positions])
+        key = (wanted.which, codes[first][:, joint.positions].tobytes())
+        found = self.last.get(key)
+        if found is None:
+            found = self._through(codes[first])[:, joint.columns]
+            kept = dict(list(self.last.items())[1 - FEW :]) if found.size < MOST_KEPT else {}
+            self.last = {**kept, key: found}  # a new dictionary, as other threads may be reading the old one
+        return found[which].reshape(sorts, m, -1)
+
+    def ahead(self, wanted: Wanted, picks: IntArray) -> None:
+        """Take note that :meth:`behind` will be asked for these: what is new goes through the steps with others."""
+        values, chosen = wanted.at(self.joint[wanted.which].positions, picks)
+        lacking = self.known[wanted.which].lacking(values, chosen)
+        if lacking is not None and lacking[0].size:
+            self.expected.append((wanted.which, wanted.codes(lacking[0], picks[lacking[1]])))
+
+    def run(self, rows: FloatArray) -> FloatArray:
+        """What rows (n, D) become behind the steps, asked together with all that is expected."""
+        expected, self.expected = self.expected, []
+        found = self._through(np.concatenate([rows, *(codes for _, codes in expected)]))
+        start = rows.shape[0]
+        for which, codes in expected:
+            outcomes = found[start : start + codes.shape[0], self.joint[which].columns]
+            self.known[which].keep(codes[:, self.joint[which].positions], outcomes)
+            start += codes.shape[0]
+        return found[: rows.shape[0]]
+
+    def _through(self, rows: FloatArray) -> FloatArray:
+        parts = range(0, max(1, rows.shape[0]), ROWS_AT_ONCE)
+        return np.concatenate([self.steps(rows[i : i + ROWS_AT_ONCE]) for i in parts])
 
 
 def distinct_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from armin.arrays import FloatArray, IntArray
 from armin.models.encoding import ReadClassifier
-from armin.models.joint import JointColumns, JointEncoder, distinct_rows
+from armin.models.joint import JointEncoder, Wanted, distinct_rows
 from armin.problem.blocks import Block
 from armin.problem.data import Options
 
@@ -23,18 +23,12 @@ class AskedJoint:
     Attributes
     ----------
     encode : asks them
-    columns : int array (E,), places among the inputs that ``encode`` gives
-    rows : codes (S, D), one row for each sort of candidate
-    members : the positions of the features that combine
-    values : for each of them the codes (1 or S, J) of its options
+    wanted : whose options combine; one row of codes for each sort of candidate
     sort : int array (N,), the sort of each candidate; empty if there is one for all
     """
 
     encode: JointEncoder
-    columns: IntArray
-    rows: FloatArray
-    members: tuple[int, ...]
-    values: tuple[FloatArray, ...]
+    wanted: Wanted
     sort: IntArray
 
     @property
@@ -43,40 +37,37 @@ class AskedJoint:
 
     def __call__(self, picks: IntArray) -> FloatArray:
         """The model inputs (1 or N, M, E) after each of M combinations (M, members)."""
-        found = self.encode.behind(self._codes(picks))[:, self.columns]
-        found = found.reshape(self.rows.shape[0], picks.shape[0], -1)
+        found = self.encode.behind(self.wanted, picks)
         return found if self.same_for_all else found[self.sort]
 
     def ahead(self, picks: IntArray) -> None:
         """Take note that these combinations will be asked for: the transformers take them all in one call."""
-        self.encode.ahead(self._codes(picks))
-
-    def _codes(self, picks: IntArray) -> FloatArray:
-        """Codes (S * M, D) of each sort of candidate after each combination."""
-        sorts, m = self.rows.shape[0], picks.shape[0]
-        codes = np.repeat(self.rows, m, axis=0).reshape(sorts, m, self.rows.shape[1])
-        for position, values, j in zip(self.members, self.values, picks.T, strict=True):
-            codes[:, :, position] = values[:, j]
-        return codes.reshape(sorts * m, -1)
+        self.encode.ahead(self.wanted, picks)
 
     def among(self, rows: IntArray) -> AskedJoint:
         """The same for some of the candidates."""
         return self if self.same_for_all else replace(self, sort=self.sort[rows])
 
 
-def foresee(read: ReadClassifier, judged: FloatArray, values: Mapping[int, FloatArray]) -> None:
-    """Have the candidates and every single change of them worked out in one go, where columns are joined.
+def foresee(read: ReadClassifier, judged: FloatArray, values: Mapping[int, FloatArray]) -> list[AskedJoint]:
+    """The inputs with several columns behind them that the person can change; single changes are worked out in one go.
 
-    The parameters are those of :func:`join`, which asks for them.
+    Parameters
+    ----------
+    read : the model
+    judged : codes (N, D) of the candidates
+    values : the codes (1 or N, J) of each option, by the positions of the features that may change, in their order
     """
     if not isinstance(read.encode, JointEncoder):
-        return
-    read.encode.ahead(judged)
-    for joint in read.joint:
+        return []
+    found = []
+    for which, joint in enumerate(read.joint):
         members = tuple(p for p in values if p in joint.positions)
         if members:
-            table = _asked(read.encode, joint, judged, members, tuple(values[p] for p in members))
+            table = _asked(read.encode, which, judged, members, tuple(values[p] for p in members))
             table.ahead(single_changes([values[p].shape[1] for p in members]))
+            found.append(table)
+    return found
 
 
 def single_changes(sizes: Sequence[int]) -> IntArray:
@@ -94,59 +85,46 @@ def single_changes(sizes: Sequence[int]) -> IntArray:
 
 
 def join(
-    read: ReadClassifier,
-    judged: FloatArray,
-    inputs: FloatArray,
-    values: Mapping[int, FloatArray],
-    options: tuple[Options, ...],
+    asked: Sequence[AskedJoint], inputs: FloatArray, positions: Sequence[int], options: tuple[Options, ...]
 ) -> tuple[tuple[Options, ...], tuple[Block, ...]]:
     """Give the inputs that have several columns behind them to the one feature that can change them, or to a block.
 
     Parameters
     ----------
-    read : the model
-    judged, inputs : codes (N, D) of the candidates, and their model inputs (N, P)
-    values : the codes (1 or N, J) of each option, by the positions of the features that may change, in their order
-    options : the same features' options, with the inputs that each determines alone
+    asked : what :func:`foresee` found
+    inputs : the model inputs (N, P) of the candidates
+    positions : the features that may change
+    options : their options, with the inputs that each determines alone
 
     Returns
     -------
     options, blocks
         What a problem needs.
     """
-    if not isinstance(read.encode, JointEncoder):
-        return options, ()
-    place = {position: i for i, position in enumerate(values)}
+    place = {position: i for i, position in enumerate(positions)}
     found, blocks = list(options), []
-    for joint in read.joint:
-        members = tuple(p for p in values if p in joint.positions)
-        if not members:
-            continue
-        table = _asked(read.encode, joint, judged, members, tuple(values[p] for p in members))
+    for table in asked:
+        members, columns = table.wanted.members, table.encode.joint[table.wanted.which].columns
         if len(members) > 1:
-            blocks.append(Block(tuple(place[p] for p in members), joint.columns, table))
+            blocks.append(Block(tuple(place[p] for p in members), columns, table))
             continue
         i = place[members[0]]
-        found[i] = _with(found[i], joint.columns, table(np.arange(found[i].size)[:, None]), inputs)
+        found[i] = _with(found[i], columns, table(np.arange(found[i].size)[:, None]), inputs)
     return tuple(found), tuple(blocks)
 
 
 def _asked(
-    encode: JointEncoder,
-    joint: JointColumns,
-    judged: FloatArray,
-    members: tuple[int, ...],
-    values: tuple[FloatArray, ...],
+    encode: JointEncoder, which: int, judged: FloatArray, members: tuple[int, ...], values: tuple[FloatArray, ...]
 ) -> AskedJoint:
-    n = judged.shape[0]
-    own = [table for table in values if table.shape[0] > 1]
-    first, sort = distinct_rows(np.concatenate([judged[:, joint.positions], *own], axis=1))
-    columns = np.flatnonzero(np.isin(encode.columns, joint.columns))
-    columns = columns[np.argsort(encode.columns[columns])]
-    if first.size == 1:
-        return AskedJoint(encode, columns, judged[:1], members, tuple(t[:1] for t in values), np.zeros(0, np.intp))
+    behind = judged[:, encode.joint[which].positions]
+    first, sort = distinct_rows(behind)
+    if any(t.shape[0] > 1 and not np.array_equal(t[first][sort], t, equal_nan=True) for t in values):
+        # options that do not follow from the value alone
+        own = [table for table in values if table.shape[0] > 1]
+        first, sort = distinct_rows(np.concatenate([behind, *own], axis=1))
     tables = tuple(t if t.shape[0] == 1 else t[first] for t in values)
-    return AskedJoint(encode, columns, judged[first], members, tables, sort if n > 1 else np.zeros(0, np.intp))
+    nobody: IntArray = np.zeros(0, dtype=np.intp)
+    return AskedJoint(encode, Wanted(which, judged[first], members, tables), sort if first.size > 1 else nobody)
 
 
 def _with(options: Options, columns: IntArray, outcomes: FloatArray, inputs: FloatArray) -> Options:

@@ -127,9 +127,9 @@ def state_problem(
         for i, move in enumerate(grid.moves)
         if read.joint
     }
-    foresee(read, judged, values)
+    asked = foresee(read, judged, values)
     inputs, parts = _priced(judged, weights, grid, read, cost, known, asks_row, asks_completions)
-    options, blocks = join(read, judged, inputs, values, tuple(part.options for part in parts))
+    options, blocks = join(asked, inputs, list(values), tuple(part.options for part in parts))
     if asks_row:
         total = float(weights.sum())
         weights_all = np.append(weights, total) if asks_completions else np.ones(1)

@@ -22,12 +22,12 @@ from itertools import product
 
 import numpy as np
 
-from armin.arrays import IntArray
+from armin.arrays import FloatArray, IntArray
 from armin.problem import Choice, Options, PairRule, Problem
 from armin.solve.clusters import Cluster, Pattern, TooManyError, clusters_of
-from armin.solve.thin import thinned
+from armin.solve.thin import magnitudes
 
-__all__ = ["Merged", "Part", "parts_of"]
+__all__ = ["Merged", "Part", "loosened", "parts_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,7 @@ class Part:
     fixed : whether each cluster has one pattern, so that it matters which features change
     must : for each cluster, whether choices that keep it are in another part as well
     limit : how many features of the part may change
+    sizes : array of shape (P,), sizes that the model's inputs do not exceed where no member of a cluster changes
     family : the pairs of changes that this part or another has, by cluster, to be worked out in one go
     """
 
@@ -50,6 +51,7 @@ class Part:
     fixed: bool
     must: tuple[bool, ...]
     limit: int
+    sizes: FloatArray
     family: tuple[tuple[Cluster, tuple[Pattern, ...]], ...] = ()
 
     @cached_property
@@ -76,22 +78,21 @@ class Part:
         TooManyError
             If a cluster has too many combinations.
         """
-        options: list[Options] = []
-        features: list[int | tuple[Cluster, IntArray]] = []
-        first = {cluster.members[0]: c for c, cluster in enumerate(self.clusters)}
-        inside = {d for cluster in self.clusters for d in cluster.members}
         if cap < np.inf:
             self._prepare(cap)
         for c, cluster in enumerate(self.clusters):
             cluster.foresee(self.patterns[c], self._left(c, cap))
+        thin = self._thinned(cap)
+        if thin is None:
+            return None
+        options: list[Options] = []
+        features: list[int | tuple[Cluster, IntArray]] = []
+        first = {cluster.members[0]: c for c, cluster in enumerate(self.clusters)}
+        inside = {d for cluster in self.clusters for d in cluster.members}
         for d, option in enumerate(self.problem.options):
             if d in first:
-                cluster = self.clusters[first[d]]
-                combined, every = cluster.combined(self.patterns[first[d]], self._left(first[d], cap))
-                if combined.size == 1 and self.must[first[d]]:
-                    return None
-                options.append(combined)
-                features.append((cluster, every))
+                options.append(thin[first[d]][0])
+                features.append((self.clusters[first[d]], thin[first[d]][1]))
             elif d not in inside:
                 options.append(option)
                 features.append(d)
@@ -99,17 +100,24 @@ class Part:
             self.problem, options=tuple(options), max_changes=self.limit, rules=(), forbidden=frozenset(),
             forbidden_sets=frozenset(), forbidden_cores=frozenset(), blocks=(), checks=False,
         )  # fmt: skip
-        for i, feature in enumerate(features):
-            if isinstance(feature, int):
-                continue
-            cluster, every = feature
-            keep = thinned(options[i], plain, cluster.classes(every), with_keep=not self.fixed)
-            if keep.size < 2 and self.must[self.clusters.index(cluster)]:
-                return None
-            options[i] = replace(options[i], outcomes=options[i].outcomes[:, keep], costs=options[i].costs[keep])
-            features[i] = (cluster, every[keep])
-        merged = Merged(replace(plain, options=tuple(options), checks=False), self, tuple(features), cap)
+        merged = Merged(plain, self, tuple(features), cap)
         return replace(merged, problem=merged.with_rules())
+
+    def _thinned(self, cap: float) -> list[tuple[Options, IntArray]] | None:
+        """For each cluster the combinations that are needed; None if one has none that the part is about."""
+        left = [self._left(c, cap) for c in range(len(self.clusters))]
+        largest = self.sizes.copy()
+        for cluster, patterns, most, must in zip(self.clusters, self.patterns, left, self.must, strict=True):
+            made = cluster.combined(patterns, most)
+            if must and not (made.options.costs[1:] < most).any():
+                return None
+            largest[made.options.columns] = np.maximum(largest[made.options.columns], made.sizes)
+        found = []
+        for cluster, patterns, most, must in zip(self.clusters, self.patterns, left, self.must, strict=True):
+            found.append(cluster.thinned(patterns, most, largest, with_keep=not self.fixed))
+            if must and found[-1][0].size < 2:
+                return None
+        return found
 
     def _prepare(self, cap: float) -> None:
         """Work out what the other parts will ask for as well, so that the transformers are called once."""
@@ -234,27 +242,28 @@ def parts_of(problem: Problem, fixed: bool) -> Iterator[Part]:
     problem : a problem with blocks
     fixed : whether it matters which features change, not only how many
     """
-    clusters = clusters_of(problem)
+    clusters, sizes = clusters_of(problem), magnitudes(problem)
     if not fixed and problem.limit == len(problem.options):  # any number of changes: one part has all choices
         every = tuple(tuple(cluster.patterns) for cluster in clusters)
         ones = tuple(tuple(p for p in cluster.patterns if len(p) == 1) for cluster in clusters)
         nothing = (False,) * len(clusters)
-        yield Part(problem, clusters, ones, False, nothing, problem.limit)
-        yield Part(problem, clusters, every, False, nothing, problem.limit)
+        yield Part(problem, clusters, ones, False, nothing, problem.limit, sizes)
+        yield Part(problem, clusters, every, False, nothing, problem.limit, sizes)
         return
     ways: list[list[tuple[Pattern, ...]]] = []
     for cluster in clusters:
         if fixed:
             ways.append([(pattern,) for pattern in cluster.patterns])
         else:
-            sizes = range(1, max((len(p) for p in cluster.patterns), default=0) + 1)
-            ways.append([tuple(p for p in cluster.patterns if len(p) == size) for size in sizes])
+            counts = range(1, max((len(p) for p in cluster.patterns), default=0) + 1)
+            ways.append([tuple(p for p in cluster.patterns if len(p) == count) for count in counts])
     found = []
     for picked in product(*(enumerate(way or [()]) for way in ways)):
         must = tuple(i > 0 for i, _ in picked)
         limit = problem.limit - sum(max(0, len(patterns[0]) - 1) if patterns else 0 for _, patterns in picked)
         if limit >= max(1, sum(must)):
-            found.append(Part(problem, clusters, tuple(patterns for _, patterns in picked), fixed, must, limit))
+            patterns = tuple(patterns for _, patterns in picked)
+            found.append(Part(problem, clusters, patterns, fixed, must, limit, sizes))
     two = {
         (c, part.patterns[c])
         for part in found
@@ -263,3 +272,15 @@ def parts_of(problem: Problem, fixed: bool) -> Iterator[Part]:
     }
     family = tuple((clusters[c], patterns) for c, patterns in sorted(two, key=lambda one: (one[0], str(one[1]))))
     yield from (replace(part, family=family) for part in sorted(found, key=lambda part: part.floor))
+
+
+def loosened(parts: Sequence[Part]) -> Part | None:
+    """One part with the choices of all, and with those that change too many features of clusters: each counts as one.
+
+    Whatever costs less than its cheapest choice is in no part. None where it would save nothing.
+    """
+    if len(parts) < 3 or parts[0].fixed:
+        return None
+    first = parts[0]
+    every = tuple(tuple(cluster.patterns) for cluster in first.clusters)
+    return replace(first, patterns=every, must=(False,) * len(every), limit=first.problem.limit, family=())

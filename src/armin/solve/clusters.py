@@ -12,8 +12,9 @@ import numpy as np
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import SolverError
 from armin.problem import Block, Options, Problem
+from armin.solve.thin import sizes_of, thinned
 
-__all__ = ["MOST_COMBINATIONS", "Cluster", "Pattern", "TooManyError", "clusters_of"]
+__all__ = ["MOST_COMBINATIONS", "Cluster", "Combined", "Pattern", "TooManyError", "clusters_of"]
 
 MOST_COMBINATIONS = 200_000
 """Combinations of the options of one cluster that are written down, at most."""
@@ -30,6 +31,42 @@ Pattern = frozenset[int]
 
 class TooManyError(SolverError):
     """A cluster has too many combinations to write them down."""
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """Combinations of the members of a cluster as the options of one feature.
+
+    Attributes
+    ----------
+    cap : all that cost less are there
+    options : "keep" and the combinations
+    every : int array (J, members), what each of them stands for
+    """
+
+    cap: float
+    options: Options
+    every: IntArray
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """The largest size (E,) of each model input."""
+        return sizes_of(self.options)
+
+
+@dataclass(frozen=True, eq=False)
+class _Thin:
+    """What is left of combinations, and under which circumstances."""
+
+    of: Combined
+    with_keep: bool
+    largest: FloatArray
+    options: Options
+    every: IntArray
+
+
+def _some(options: Options, keep: IntArray) -> Options:
+    return replace(options, outcomes=options.outcomes[:, keep], costs=options.costs[keep])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,22 +142,36 @@ class Cluster:
                 keep &= rule.allowed[picks[:, first], picks[:, second]]
         return keep
 
-    def combined(self, patterns: tuple[Pattern, ...], cap: float) -> tuple[Options, IntArray]:
-        """One feature whose options are "keep" and the combinations of :meth:`picks`; and these (J, members).
+    def combined(self, patterns: tuple[Pattern, ...], cap: float) -> Combined:
+        """One feature whose options are "keep" and the combinations of :meth:`picks`, and perhaps dearer ones.
 
         Parts ask for the same combinations under budgets that mostly shrink, so they are kept.
         """
         made = self._made.get(patterns)
-        if made is None or made[0] < cap:
+        if made is None or made.cap < cap:
             picks, costs = self._picked(patterns, cap)
             every = np.concatenate([np.zeros((1, len(self.members)), dtype=np.intp), picks])
-            made = self._made[patterns] = (cap, self._options(picks, costs), every)
-        _, options, every = made
-        below = np.flatnonzero(options.costs < cap)
-        if below.size < options.size:
-            options = replace(options, outcomes=options.outcomes[:, below], costs=options.costs[below])
-            every = every[below]
-        return options, every
+            options = self._options(picks, costs)
+            made = self._made[patterns] = Combined(cap, options, every)
+        return made
+
+    def thinned(
+        self, patterns: tuple[Pattern, ...], cap: float, largest: FloatArray, *, with_keep: bool
+    ) -> tuple[Options, IntArray]:
+        """The options of :meth:`combined` below ``cap`` that no other makes superfluous, and their combinations.
+
+        ``largest`` and ``with_keep`` as for :func:`armin.solve.thin.thinned`.
+        """
+        made = self.combined(patterns, cap)
+        thin = self._thin.get(patterns)
+        if thin is None or thin.of is not made or thin.with_keep != with_keep or bool((largest > thin.largest).any()):
+            roomy = 2.0 * largest  # other parts may have somewhat larger inputs
+            keep = thinned(made.options, self.problem.model, roomy, self.classes(made.every), with_keep=with_keep)
+            thin = self._thin[patterns] = _Thin(made, with_keep, roomy, _some(made.options, keep), made.every[keep])
+        below = np.flatnonzero(thin.options.costs < cap)
+        if below.size == thin.options.size:
+            return thin.options, thin.every
+        return _some(thin.options, below), thin.every[below]
 
     def has(self, patterns: tuple[Pattern, ...]) -> bool:
         """Whether these combinations were worked out under some budget."""
@@ -129,7 +180,7 @@ class Cluster:
     def foresee(self, patterns: tuple[Pattern, ...], cap: float) -> None:
         """Take note that :meth:`combined` will be asked for: all clusters are worked out in one go."""
         made = self._made.get(patterns)
-        if made is None or made[0] < cap:
+        if made is None or made.cap < cap:
             picks, _ = self._picked(patterns, cap)
             for block in self.blocks:
                 if picks.size:
@@ -149,7 +200,11 @@ class Cluster:
         return {}
 
     @cached_property
-    def _made(self) -> dict[tuple[Pattern, ...], tuple[float, Options, IntArray]]:
+    def _made(self) -> dict[tuple[Pattern, ...], Combined]:
+        return {}
+
+    @cached_property
+    def _thin(self) -> dict[tuple[Pattern, ...], _Thin]:
         return {}
 
     def _options(self, picks: IntArray, costs: FloatArray) -> Options:

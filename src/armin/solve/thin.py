@@ -6,29 +6,48 @@ any choice that one can take its place. Nothing is lost by leaving it out, but f
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import cache
 
-from armin.arrays import FloatArray, IntArray
+import numpy as np
+
+from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.compiling import compiled
 from armin.models.kinds import LinearModel, Model, TreeEnsemble
 from armin.problem import Options, Problem
 
-__all__ = ["thinned"]
+__all__ = ["magnitudes", "ready", "sizes_of", "thinned"]
 
-MOST_RIVALS = 128
+MOST_RIVALS = 256
 """Options that others are compared with where gains have several entries."""
 
 MOST_ENTRIES = 20_000_000
 """Gains that are compared, at most; more are left as they are."""
 
 
-def thinned(options: Options, problem: Problem, classes: IntArray, *, with_keep: bool) -> IntArray:
+def magnitudes(problem: Problem) -> FloatArray:
+    """The largest size (P,) of each model input that some option of a single feature gives to some candidate."""
+    largest: FloatArray = np.abs(problem.candidates).max(axis=0)
+    for option in problem.options:
+        largest[option.columns] = np.fmax(largest[option.columns], sizes_of(option))
+    return largest
+
+
+def sizes_of(options: Options) -> FloatArray:
+    """The largest size (E,) of each input of a feature."""
+    return np.asarray(np.abs(options.outcomes).max(axis=(0, 1)))
+
+
+def thinned(options: Options, model: Model, largest: FloatArray, classes: IntArray, *, with_keep: bool) -> IntArray:
     """The options to keep, "keep" first, then by rising cost.
+
+    What is left out is beaten by an option that costs no more, so that the same may be left out of any of them that
+    cost less than some amount.
 
     Parameters
     ----------
     options : of one feature
-    problem : what they belong to, without blocks and with all its options
+    model : what sees them
+    largest : array of shape (P,), sizes that the model's inputs do not exceed, whatever is chosen
     classes : array of shape (J,); only options of one class can take each other's place
     with_keep : whether changing nothing is as good as a change without effect
 
@@ -37,7 +56,7 @@ def thinned(options: Options, problem: Problem, classes: IntArray, *, with_keep:
     >>> from armin.models.kinds import Above
     >>> model = LinearModel(np.ones((1, 1)), np.zeros(1), Above(0.0))
     >>> p = Problem.from_tables([[0.0]], {0: [0, 1, 2, -1, 1.5]}, {0: [0, 3, 2, 1, 4]}, model, 1)
-    >>> thinned(p.options[0], p, np.zeros(5, dtype=int), with_keep=True).tolist()
+    >>> thinned(p.options[0], model, magnitudes(p), np.zeros(5, dtype=int), with_keep=True).tolist()
     [0, 2]
     """
     order = np.lexsort((np.arange(options.size), options.costs))
@@ -45,9 +64,8 @@ def thinned(options: Options, problem: Problem, classes: IntArray, *, with_keep:
     classes = classes.copy()
     if not with_keep:
         classes[0] = -1
-    model = problem.model
     if isinstance(model, LinearModel):
-        gains, doubt = _gains(options, problem, model)
+        gains, doubt = _gains(options, model, largest)
         if gains is not None:
             parts = [_efficient(gains, order[classes[order] == c], doubt) for c in np.unique(classes)]
             return _in_order(order, np.concatenate(parts))
@@ -57,6 +75,12 @@ def thinned(options: Options, problem: Problem, classes: IntArray, *, with_keep:
     return _in_order(order, order[first])
 
 
+@cache
+def ready() -> None:
+    """Compile what is compiled here, so that no search has to wait for it."""
+    _unbeaten(np.zeros((1, 2)), 0.0, 1)
+
+
 def _in_order(order: IntArray, kept: IntArray) -> IntArray:
     chosen = np.zeros(order.size, dtype=bool)
     chosen[kept] = True
@@ -64,7 +88,7 @@ def _in_order(order: IntArray, kept: IntArray) -> IntArray:
     return order[chosen[order]]
 
 
-def _gains(options: Options, problem: Problem, model: LinearModel) -> tuple[FloatArray | None, float]:
+def _gains(options: Options, model: LinearModel, largest: FloatArray) -> tuple[FloatArray | None, float]:
     """What each option adds to each margin of each sort of candidate (J, entries), and what rounding may hide."""
     ways = model.decision.ways()
     rows = [way.coefficients for way in ways if way.cuts.size]
@@ -76,9 +100,6 @@ def _gains(options: Options, problem: Problem, model: LinearModel) -> tuple[Floa
         return None, 0.0
     change = (outcomes - outcomes[:, :1]) @ (coefficients @ model.weights)[:, options.columns].T  # (n, J, rows)
     gains = np.swapaxes(change, 0, 1).reshape(options.size, -1)
-    largest = np.abs(problem.candidates).max(axis=0)
-    for other in problem.options:
-        largest[other.columns] = np.maximum(largest[other.columns], np.abs(other.outcomes).max(axis=(0, 1)))
     terms = float(np.abs(coefficients).sum(axis=1).max())
     cuts = np.concatenate([way.cuts for way in ways])
     size = float((np.abs(model.weights) @ largest + np.abs(model.intercept)).max()) + float(np.abs(cuts).max())
@@ -94,16 +115,34 @@ def _efficient(gains: FloatArray, items: IntArray, doubt: float) -> IntArray:
     if mine.shape[1] == 1:
         best = np.maximum.accumulate(np.concatenate([[-np.inf], mine[:-1, 0]]))
         return items[mine[:, 0] > best - doubt]
-    kept: list[int] = []
-    rivals: NDArray[np.float64] = np.zeros((0, mine.shape[1]))
-    for i in range(items.size):
-        if rivals.size and bool((rivals >= mine[i] + doubt).all(axis=1).any()):
-            continue
-        kept.append(i)
-        rivals = np.concatenate([rivals, mine[i : i + 1]])
-        if rivals.shape[0] > MOST_RIVALS:  # those that gain most in all are the most likely to beat others
-            rivals = rivals[np.argsort(-rivals.sum(axis=1), kind="stable")[: MOST_RIVALS // 2]]
-    return items[kept]
+    return items[_unbeaten(np.ascontiguousarray(mine), doubt, MOST_RIVALS)]
+
+
+@compiled
+def _unbeaten(gains: FloatArray, doubt: float, most: int) -> BoolArray:
+    """Which rows no earlier one exceeds in every entry by more than ``doubt``; the last ``most`` of them are asked."""
+    n, entries = gains.shape
+    kept = np.zeros(n, dtype=np.bool_)
+    rivals = np.zeros(most, dtype=np.intp)
+    count = 0
+    for i in range(n):
+        beaten = False
+        for r in range(min(count, most)):
+            rival = rivals[r]
+            beaten = True
+            for e in range(entries):
+                if not gains[rival, e] >= gains[i, e] + doubt:
+                    beaten = False
+                    break
+            if beaten:
+                rivals[r] = rivals[0]  # it may beat the next one as well
+                rivals[0] = rival
+                break
+        if not beaten:
+            kept[i] = True
+            rivals[count % most] = i
+            count += 1
+    return kept
 
 
 def _labels(options: Options, model: Model) -> IntArray:

@@ -142,8 +142,11 @@ def _engine(problem: Problem, apart: bool) -> Engine:
     elif problem.sums:
         engine = SplitEngine(problem, _engine)
     elif problem.blocks and not isinstance(problem.model, BlackBox):
-        from armin.solve.search.parts import PartsEngine
+        with uncounted():
+            from armin.solve.search.parts import PartsEngine
+            from armin.solve.thin import ready
 
+            ready()
         engine = PartsEngine(problem, apart, _engine)
     elif isinstance(problem.model, LinearModel):
         with uncounted():

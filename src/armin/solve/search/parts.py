@@ -7,21 +7,22 @@ budget can have them. Where nothing is found, the budget grows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from armin.problem import Choice, Problem
-from armin.solve.blocks import Merged, Part, parts_of
+from armin.solve.blocks import Merged, Part, loosened, parts_of
 from armin.solve.clusters import TooManyError
 from armin.solve.search.blackbox import BlackBoxEngine
 from armin.solve.search.drive import Engine, Start
-from armin.solve.search.goals import Bans, Cheapest, Frontier, Goal, Several, Stairs, sets_as_words
+from armin.solve.search.goals import BETTER, Bans, Cheapest, Frontier, Goal, Several, Stairs, consider, sets_as_words
 
 __all__ = ["PartsEngine"]
 
 _STEP = 2.0  # from one budget to the next
+_SHARES = 4  # of work, for a look at all parts at once: what takes longer is better looked at part by part
 
 
 class _Seen:
@@ -73,6 +74,24 @@ class _Seen:
             capped = stairs._replace(cost=np.minimum(stairs.cost, self.merged.cap))
             self._from, self._to = now, (capped, _translated(bans, self.merged))
         return self._to
+
+
+class _Loose(_Seen):
+    """The cheapest choice of a part in its own terms, whether the whole problem allows it or not."""
+
+    def offer(self, choice: Choice, cost: float, weight: float) -> bool:
+        return self.goal.offer(choice, cost, weight)
+
+    def _tables(self) -> tuple[Stairs, Bans]:
+        stairs = self.goal.stairs()
+        if self._from is None or self._to is None or stairs is not self._from[0]:
+            self._from = (stairs, self.goal.bans())
+            self._to = (stairs._replace(cost=np.minimum(stairs.cost, self.merged.cap)), self.goal.bans())
+        return self._to
+
+
+class _LooseCheapest(_Loose, Cheapest):  # type: ignore[override]  # as below
+    pass
 
 
 class _SeenCheapest(_Seen, Cheapest):  # type: ignore[override]  # engines ask what sort of goal it is, and for nothing else
@@ -185,13 +204,49 @@ class PartsEngine:
         if goal.worst < np.inf:  # what is known is budget enough
             self.cap = max(self.cap, goal.worst)
         while len(self.runs) > 1:
-            for run in self.runs[1:]:
+            cap = min(goal.worst, self.cap)
+            settled = yield from self._loosely(goal, cap)
+            for run in () if settled else self.runs[1:]:
                 yield from self._advance(run, goal, min(goal.worst, self.cap))
             if goal.worst <= self.cap or self.cap > self.dearest:
                 break
             self.cap = max(_STEP * self.cap, self.dearest / 256.0) if self.cap < self.dearest else np.inf
         for run in self.runs:
             run.done = goal.worst
+
+    def _loosely(self, goal: Goal, cap: float) -> Generator[None, None, bool]:
+        """Look at all parts at once, with changes of a cluster counted as one; whether that settles what is below cap.
+
+        It does if it ends soon, and finds nothing or a cheapest choice that changes no more features than may change.
+        """
+        apt = isinstance(goal, Cheapest) and any(run.part.floor < cap for run in self.runs[1:])
+        loose = loosened([run.part for run in self.runs]) if apt else None
+        merged = None if loose is None else loose.merged(cap)
+        if merged is None:
+            return False
+        yield
+        mine = Cheapest(merged.problem)
+        engine = self.start(merged.problem, self.apart)
+        closed = True
+        for i, _ in enumerate(engine.search(_LooseCheapest(mine, merged))):
+            self._raise(min(engine.bound, cap))
+            yield
+            if i >= _SHARES:
+                closed = False
+                break
+        self.runs[0].nodes += engine.nodes
+        if not closed:
+            return False
+        if mine.best is None:
+            self._raise(cap)
+            return True
+        self._raise(min(mine.best[0], cap))
+        return consider(self.problem, goal, merged.whole(mine.best[1]))
+
+    def _raise(self, bound: float) -> None:
+        """Take note that no part but the first has a choice that is wanted and costs less."""
+        for run in self.runs[1:]:
+            run.done = max(run.done, bound * (1.0 - 4.0 * BETTER))
 
     def _advance(self, run: _Run, goal: Goal, cap: float) -> Iterator[None]:
         """Offer all choices of a part that cost less than ``cap``."""

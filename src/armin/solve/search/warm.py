@@ -15,6 +15,7 @@ from armin.schema import Feature, Schema
 from armin.solve.search import search, search_best, search_path
 from armin.solve.search.dive import dive
 from armin.solve.search.goals import Cheapest
+from armin.solve.thin import ready
 
 __all__ = ["ENGINES", "Warmed", "warm_up"]
 
@@ -55,6 +56,7 @@ def _linear() -> None:
         weights = np.arange(1.0, 1.0 + width * decision.n_outputs).reshape(decision.n_outputs, width)
         _ask(LinearModel(weights, -4.0 * np.ones(decision.n_outputs), decision), width)
     _contexts()
+    ready()
 
 
 def _contexts() -> None:
