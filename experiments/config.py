@@ -19,7 +19,7 @@ COMPARED = ("mean", "knn", "mice", "robust", "published", "exact-plain", "exact"
 RHOS = tuple(round(0.5 + 0.05 * i, 2) for i in range(9))
 SIZES = (100, 200, 300, 400, 500)
 
-Kind = Literal["compare", "path", "blanks", "picture", "model", "promise"]
+Kind = Literal["compare", "path", "blanks", "picture", "model"]
 RUNGS = (
     "rung-published", "rung-library", "rung-bounds", "rung-options", "rung-rule", "rung-exact", "rung-sampler",
     "rung-conditioned", "rung-cost",
@@ -129,7 +129,7 @@ _DICE = "DiCE takes about a second per person, so it is run on the first 25 peop
 _SIXTY = "The first 60 people of each cell, where the paper has up to 100, to save time."
 _ALL = (
     Experiment(
-        "mcar", "a", "compare", PAPER_DATA, PAPER_MODELS, COMPARED, missing=(1, 2, 3), fewer=(("dice", 25),),
+        "mcar", "a", "compare", PAPER_DATA, PAPER_MODELS, COMPARED, missing=(2, 1, 3), fewer=(("dice", 25),),
         plausibility=True, note=_DICE,
     ),
     Experiment(
@@ -143,7 +143,7 @@ _ALL = (
     ),
     Experiment(
         "models", "l", "model", (*PAPER_DATA, "GiveMeCredit"),
-        ("LR-published", "LR", "MLP-published", "MLP", "MLP-scaled", "RF-published", "RF"), ("model",), missing=(0,),
+        ("LR-published", "LR", "MLP-published", "MLP", "MLP-scaled", "RF-published", "RF"), (), missing=(0,),
     ),
     Experiment(
         "ladder", "l", "compare", PAPER_DATA, FAITHFUL, RUNGS, missing=(2, 1, 3), variants=(Variant("", PUBLISHED),),
@@ -190,6 +190,10 @@ _ALL = (
     Experiment(
         "size", "c", "compare", PAPER_DATA, ("LR",), ("published", "exact"), variants=tuple(map(_size, SIZES)),
         quick_variants=("N=100", "N=500"), instances=60, note=_SIXTY,
+    ),
+    Experiment(
+        "promise", "p", "path", PAPER_DATA, ("LR",), ("exact",), instances=300,
+        note="Two blanks; the first 300 rejected test rows, or as many as there are.",
     ),
     Experiment("path", "d", "path", PAPER_DATA, ("LR",), ("exact-plain", "exact"), instances=50),
     Experiment(
@@ -246,6 +250,7 @@ TITLES = {
     "h": "Rows with real blanks",
     "l": "From the published set-up to ours, step by step",
     "m": "Five splits, five masks",
+    "p": "The promise, judged on people it has not seen",
     "r": "Rivals with a fair chance",
     "i": "Complete rows: is anybody cheaper?",
     "t": "Time",
@@ -262,12 +267,14 @@ def quick(experiment: Experiment) -> Experiment:
     return replace(experiment, variants=shorter, instances=few, fewer=slow, fewer_by_model=by_model)
 
 
-def cells_of(experiment: Experiment, datasets: tuple[str, ...] = (), models: tuple[str, ...] = ()) -> list[Cell]:
-    """The cells of an experiment, of all or of some data sets and models."""
+def cells_of(
+    experiment: Experiment, datasets: tuple[str, ...] = (), models: tuple[str, ...] = (), missing: tuple[int, ...] = ()
+) -> list[Cell]:
+    """The cells of an experiment, of all or of some data sets, models and numbers of blanks."""
     return [
         Cell(experiment, d, m, n, v)
         for d in experiment.datasets if not datasets or d in datasets
         for m in experiment.models if not models or m in models
-        for n in experiment.missing
+        for n in experiment.missing if not missing or n in missing
         for v in experiment.variants
     ]  # fmt: skip

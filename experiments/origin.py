@@ -1,4 +1,4 @@
-"""Which code made a row: a fingerprint of everything that rows depend on, the libraries, the commit; and one run at a time."""
+"""Which code made a row: a fingerprint of what rows depend on, the libraries, the commit; and one run at a time."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def locked(folder: Path) -> Iterator[None]:
         if not _try_lock(file.fileno()):
             file.seek(0)
             raise DataError(
-                f"Another run is writing to {folder} (process {file.read().strip() or 'unknown'}). Two runs would store "
-                "rows twice. Wait for it, or write elsewhere with --out."
+                f"Another run is writing to {folder} (process {file.read().strip() or 'unknown'}). Two runs would "
+                "store rows twice. Wait for it, or write elsewhere with --out."
             )
         file.seek(0)
         file.truncate()

@@ -49,11 +49,12 @@ def run_cells(
     """
     from joblib import Parallel, delayed
 
-    groups: dict[tuple[str, str, int], list[Cell]] = {}
+    groups: dict[tuple[int, bool, str, str], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((cell.dataset, cell.model, cell.variant.split), []).append(cell)
-    # the paper's split first, so that a run that is stopped has a small table in full
-    ordered = sorted(groups.values(), key=lambda group: (group[0].variant.split, -sum(map(_weight, group))))
+        later = cell.missing != cell.experiment.missing[0]
+        groups.setdefault((cell.variant.split, later, cell.dataset, cell.model), []).append(cell)
+    # the paper's split and the first number of blanks first, so that a run that is stopped has a small table in full
+    ordered = [g for _, g in sorted(groups.items(), key=lambda item: (item[0][:2], -sum(map(_weight, item[1]))))]
     now = origin(plugins)
     tasks = [delayed(run_group)(group, folder, resume, tuple(plugins), tuple(sys.path), now) for group in ordered]
     with locked(folder), Progress(cells, folder):
@@ -108,7 +109,8 @@ def run_cell(cell: Cell, file: CellFile) -> None:
     """Every person and method of one cell that is not in its file yet."""
     world = make_world(cell.dataset, cell.model, cell.variant.split)
     if cell.experiment.kind == "model":
-        return _about_model(cell, world, file)
+        _about_model(cell, world, file)
+        return
     count = max(cell.people(method) for method in cell.experiment.methods)
     people = make_people(world, cell.experiment.blanks, cell.missing, count, cell.variant.mask)
     labels = [int(label) for label in people.masked.index]

@@ -32,7 +32,7 @@ class Outcome:
     apply : what complete rows become; None without an action
     cost : the method's own cost of it
     note : why there is no action, where a word is due
-    legal : whether a complete row (D,) of codes can do it to the letter; None where what goes too far stops at the bound
+    legal : whether a complete row (D,) of codes can do it to the letter; None if what goes too far stops at the bound
     """
 
     status: str
