@@ -148,7 +148,7 @@ def _others(feature: Feature, held: float) -> FloatArray:
 
 
 def _thresholds(context: Context) -> dict[int, FloatArray]:
-    """By the position of a number, the thresholds of a forest that is fitted on the columns as they are; else nothing."""
+    """By the position of a number, the thresholds of a forest that is fitted on the columns as they are; else none."""
     forest, encoder = context.classifier[-1], context.classifier[0]
     if not isinstance(forest, RandomForestClassifier) or not hasattr(encoder, "get_feature_names_out"):
         return {}

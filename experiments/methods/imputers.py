@@ -3,9 +3,10 @@
 Whole numbers and columns with two values are rounded, a category is the column with the largest value. The published
 code leaves numbers where the imputer puts them, also beyond the bounds of the schema: ``clipped=False``.
 
-Up to its release 1.8 scikit-learn takes the deviation of a Bayesian ridge at the columns as they are instead of the
-columns minus their means (issue 33757, mended by 33918). Where a column's mean is large beside its spread, such as the
-density of a wine, draws scatter too much by that. The paper's completions were drawn so: ``centred=False``.
+Older releases of scikit-learn, such as 1.2.2, take the deviation of a Bayesian ridge at the columns as they are
+instead of the columns minus their means (its issue 33757, mended by 33918). Where a column's mean is large beside its
+spread, such as the density of a wine, draws scatter too much by that. The paper's completions were drawn so:
+``centred=False``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ IntArray = NDArray[np.intp]
 
 
 class UncentredRidge(BayesianRidge):
-    """The Bayesian ridge whose deviations are those of scikit-learn before 1.9."""
+    """The Bayesian ridge whose deviations are those of scikit-learn 1.2.2."""
 
     def predict(self, X: FloatArray, return_std: bool = False) -> Any:
         """The mean and, if asked for, the deviation at the columns as they are."""
