@@ -88,6 +88,9 @@ class Experiment:
     plausibility: bool = False
     """Whether isolation forest and LOF score the outcomes."""
     quick_variants: tuple[str, ...] = ()
+    quick_people: int = 4
+    quick_datasets: tuple[str, ...] = ()
+    """The only data sets of a quick run, which then takes the first number of blanks only; all if left out."""
     note: str = ""
 
     @property
@@ -147,11 +150,13 @@ _ALL = (
     ),
     Experiment(
         "ladder", "l", "compare", PAPER_DATA, FAITHFUL, RUNGS, missing=(2, 1, 3), variants=(Variant("", PUBLISHED),),
+        quick_people=2, quick_datasets=("Attrition", "WineQuality"),
         note="Costs are TLPS as published; the last rung minimises ours and is charged as published.",
     ),
     Experiment(
         "faithful", "l", "compare", PAPER_DATA, FAITHFUL, BASELINES, missing=(2, 1, 3),
-        variants=(Variant("", PUBLISHED),), note="The paper's rivals as its code runs them.",
+        variants=(Variant("", PUBLISHED),), quick_people=2, quick_datasets=("Attrition", "WineQuality"),
+        note="The paper's rivals as its code runs them.",
     ),
     Experiment(
         "ladder-mar", "l", "compare", ("GiveMeCredit",), ("LR-published",), (*BASELINES, *RUNGS), "mar", (1,),
@@ -165,10 +170,12 @@ _ALL = (
         "splits", "m", "compare", PAPER_DATA, PAPER_MODELS, (*BASELINES, "rung-published", "rung-conditioned"),
         variants=tuple(Variant(f"split={s},mask={m}", PUBLISHED, s, m) for s in range(5) for m in range(5)),
         quick_variants=("split=0,mask=0", "split=0,mask=1", "split=1,mask=0", "split=1,mask=1"), instances=15,
+        quick_people=2, quick_datasets=("Attrition", "WineQuality"),
         note="Two blanks; the first 15 rejected people of each split, each with five masks.",
     ),
     Experiment(
         "rivals", "r", "compare", PAPER_DATA, ("LR", "RF"), ("exact", *RIVALS), instances=10,
+        quick_people=1, quick_datasets=("WineQuality",),
         note="Two blanks, ten people: the rivals take seconds for each.",
     ),
     Experiment("mar", "b", "compare", ("GiveMeCredit",), ("LR",), COMPARED, "mar", (1,), fewer=(("dice", 25),),
@@ -261,7 +268,9 @@ def quick(experiment: Experiment) -> Experiment:
     """The same experiment on a few people and a few variants."""
     kept = tuple(v for v in experiment.variants if not experiment.quick_variants or v.name in experiment.quick_variants)
     slow = tuple((m, 1) for m, _ in experiment.fewer)
-    few = 1 if experiment.slow else 4
+    few = 1 if experiment.slow else experiment.quick_people
+    if experiment.quick_datasets:
+        experiment = replace(experiment, datasets=experiment.quick_datasets, missing=experiment.missing[:1])
     by_model = tuple((m, 1) for m, _ in experiment.fewer_by_model)
     shorter = tuple(replace(v, settings=replace(v.settings, sub_limit=0.5, milo_limit=2.0)) for v in kept)
     return replace(experiment, variants=shorter, instances=few, fewer=slow, fewer_by_model=by_model)

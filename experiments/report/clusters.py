@@ -83,7 +83,7 @@ def clustered(rows: list[Row], value: Value) -> Clustered:
     centre, splits = float(sums.sum() / counts.sum()), len(groups)
     half = math.nan
     if splits > 1:
-        error = math.sqrt(splits / (splits - 1) * float(((sums - centre * counts) ** 2).sum())) / counts.sum()
+        error = math.sqrt(splits / (splits - 1) * float(((sums - centre * counts) ** 2).sum())) / float(counts.sum())
         half = float(student.ppf((1 + LEVEL) / 2, splits - 1)) * error
     inner = [np.var([np.mean(v) for v in masks.values()], ddof=1) for masks in groups.values() if len(masks) > 1]
     return Clustered(

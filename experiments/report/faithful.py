@@ -79,8 +79,8 @@ def _agreement(rows: list[Row]) -> list[str]:
             else:
                 others.append(f"{dataset} {model} {label_of(method)}: {ours.value:.2f}, paper {theirs[measure]:.2f}")
         text = (
-            f"**{title}**: {agree} of {total} agree within error (95 %; the masks are drawn anew, and the error of both "
-            "sides counts)."
+            f"**{title}**: {agree} of {total} agree within error (95 %; the masks are drawn anew, and the error of "
+            "both sides counts)."
         )
         if others:
             text += f"\n\n<details><summary>The others</summary>\n\n{listed(others, '')}\n\n</details>"
@@ -105,8 +105,8 @@ def _explained(rows: list[Row]) -> list[str]:
         "Bayesian ridge's prediction at the columns as they are instead of the columns minus their means (scikit-learn "
         "issue 33757, mended by pull request 33918; 1.9.1 has it). Where a column's mean is large beside its spread, "
         "such as the density of a wine, draws then scatter too much. The paper's completions were drawn so, and left "
-        "beyond the bounds where they fell there; that is why RobustAR and ARMIN were so dear on WineQuality. The rungs "
-        "“today's scikit-learn” and “completions within bounds” undo the one and the other.",
+        "beyond the bounds where they fell there; that is why RobustAR and ARMIN were so dear on WineQuality. The "
+        "rungs “today's scikit-learn” and “completions within bounds” undo the one and the other.",
         "**The networks and forests.** The authors' code seeds the global generator once, before the split, and the "
         "models draw from what is left. Done in the same order, today's networks give the paper's optimum; the forests "
         "are those of scikit-learn 1.2.2.",
