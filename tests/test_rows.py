@@ -29,11 +29,11 @@ from experiments.cli import ROWS, main
 from experiments.config import EXPERIMENTS, PUBLISHED, Experiment, Settings, Variant, cells_of
 from experiments.methods import METHODS, Outcome, register
 from experiments.origin import cell_mark, code_mark, locked
-from experiments.report.clusters import clustered, difference
+from experiments.report.clusters import clustered, difference, valid_of
 from experiments.report.page import write_section
 from experiments.report.promised import kept_by_halves, trials_of
 from experiments.run import run_cells
-from experiments.store import pack, read_head, read_rows
+from experiments.store import CellFile, pack, read_head, read_rows
 from experiments.worlds import DATASETS, Data, add_dataset
 
 REPOSITORY = Path(__file__).parents[1]
@@ -213,6 +213,38 @@ class TestClusters:
         second = [{**r, "x": r["x"] - 0.25} for r in first[:-1]]
         found = difference(first, second, lambda r: r["x"])
         assert (found.n, found.value, found.half) == (7, 0.25, 0.0)
+
+
+METHOD_NAMES = EXPERIMENTS["splits"].methods
+
+
+def stored_splits(folder: Path, worlds: list[tuple[int, int]]) -> None:
+    for split, mask in worlds:
+        file = CellFile(folder, "splits", f"FICO-LR-2-split{split},mask{mask}", resume=False, origin={"code": "abc"})
+        for instance in range(4):
+            for k, method in enumerate(METHOD_NAMES):
+                key = {"instance": 10 * split + instance, "method": method}
+                row = {
+                    "experiment": "splits", "dataset": "FICO", "model": "LR", "missing": 2, "split": split,
+                    "mask": mask, "variant": f"split={split},mask={mask}", "status": "feasible", "valid": instance != k % 4,
+                    "legal": True, "cost": 1.0 + k + split / 10, "sign": 1.0, "possible": True,
+                }  # fmt: skip
+                file.add({**key, **row}, {**key, "seconds": 0.1})
+
+
+class TestSplits:
+    def test_the_page_counts_worlds_and_says_what_is_missing(self, tmp_path: Path) -> None:
+        stored_splits(tmp_path, [(0, 0), (0, 1), (1, 0)])
+        text = write_section(tmp_path, tmp_path, "m").read_text(encoding="utf-8")
+        assert "2 splits into training and test rows, and for each 2 draws of two blanks" in text
+        assert "Not all cells are complete: FICO LR 3 of 4." in text
+        assert "***2.01***" in text  # ours is 5 for the published code, and nearly the same in both splits
+        assert "(72 rows, code abc): `python -m experiments run splits`" in text
+        assert "nan" not in text
+
+    def test_what_leaves_the_bounds_is_not_valid(self) -> None:
+        assert valid_of({"valid": True}) == valid_of({"valid": True, "legal": True}) == 1.0
+        assert valid_of({"valid": True, "legal": False}) == valid_of({"valid": False, "legal": True}) == 0.0
 
 
 class TestPromise:
