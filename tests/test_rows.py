@@ -226,8 +226,8 @@ def stored_splits(folder: Path, worlds: list[tuple[int, int]]) -> None:
                 key = {"instance": 10 * split + instance, "method": method}
                 row = {
                     "experiment": "splits", "dataset": "FICO", "model": "LR", "missing": 2, "split": split,
-                    "mask": mask, "variant": f"split={split},mask={mask}", "status": "feasible", "valid": instance != k % 4,
-                    "legal": True, "cost": 1.0 + k + split / 10, "sign": 1.0, "possible": True,
+                    "mask": mask, "variant": f"split={split},mask={mask}", "status": "feasible", "possible": True,
+                    "valid": instance != k % 4, "legal": True, "cost": 1.0 + k + split / 10, "sign": 1.0,
                 }  # fmt: skip
                 file.add({**key, **row}, {**key, "seconds": 0.1})
 
