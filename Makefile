@@ -8,7 +8,7 @@ export ARMIN_DATA
 # one thread per test worker: the workers share the cores
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench fuzz mutants paper paper-quick docs clean
+.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench fuzz mutants paper paper-pages paper-quick docs clean
 
 demo: $(READY)
 	@$(BIN)/armin demo
@@ -53,12 +53,16 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.promise --out out/promise.jsonl
 	$(BIN)/python -m benchmarks.load --json out/load.json
 
-# every figure and table of the paper; the complete run takes about an hour on two cores
+# every figure and table of the paper; stopped early, it has small tables in full, and goes on where it was
 paper: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group peers
 	$(BIN)/python -m experiments run all --jobs 2 --resume
 	$(BIN)/python -m experiments report
+
+# the pages whose rows are kept, written again without running anything
+paper-pages: $(READY)
+	for section in l m p r; do $(BIN)/python -m experiments report --section $$section --out experiments/rows --docs docs || exit 1; done
 
 # the same with a few people per cell, written to out/paper-quick
 paper-quick: $(READY)

@@ -14,9 +14,13 @@ from armin.errors import ArminError, ParameterError
 from experiments.config import EXPERIMENTS, TITLES, Cell, Experiment, cells_of, quick
 from experiments.methods import make_method
 from experiments.run import run_cells
+from experiments.store import pack
 from experiments.worlds import DATASETS, MODELS
 
 __all__ = ["choose", "main"]
+
+ROWS = Path(__file__).parent / "rows"
+"""The rows that the pages were written from."""
 
 
 def choose(
@@ -27,6 +31,7 @@ def choose(
     datasets: Sequence[str] = (),
     models: Sequence[str] = (),
     methods: Sequence[str] = (),
+    missing: Sequence[int] = (),
 ) -> list[Cell]:
     """The cells that a command asks for.
 
@@ -35,7 +40,7 @@ def choose(
     name : an experiment, a letter of the list, or "all"
     few : a few people and variants only
     instances : at most this many people in each cell
-    datasets, models, methods : only these; all if left out
+    datasets, models, methods, missing : only these; all if left out
 
     Examples
     --------
@@ -60,13 +65,15 @@ def choose(
     for experiment in chosen:
         asked = quick(experiment) if few else experiment
         asked = _with_new(_limited(asked, instances, methods), datasets, models)
-        cells += cells_of(asked, tuple(datasets), tuple(models))
+        cells += cells_of(asked, tuple(datasets), tuple(models), tuple(missing))
     if not cells:
         known = sorted({cell.dataset for e in chosen for cell in cells_of(e)})
         models_ = sorted({cell.model for e in chosen for cell in cells_of(e)})
+        blanks = sorted({cell.missing for e in chosen for cell in cells_of(e)})
         raise ParameterError(
-            f"Nothing to run: {name!r} has the data sets {', '.join(known)} and the models {', '.join(models_)}. "
-            f"Got --datasets {' '.join(datasets) or '(all)'} and --models {' '.join(models) or '(all)'}."
+            f"Nothing to run: {name!r} has the data sets {', '.join(known)}, the models {', '.join(models_)} and "
+            f"{', '.join(map(str, blanks))} missing. Got --datasets {' '.join(datasets) or '(all)'}, "
+            f"--models {' '.join(models) or '(all)'} and --missing {' '.join(map(str, missing)) or '(all)'}."
         )
     return cells
 
@@ -119,12 +126,16 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--instances", type=int, help="at most this many people in each cell")
     run.add_argument("--datasets", nargs="+", default=[])
     run.add_argument("--models", nargs="+", default=[])
+    run.add_argument("--missing", nargs="+", type=int, default=[], help="only these numbers of blanks")
     run.add_argument("--methods", nargs="+", default=[], help="only these; others than declared are added")
     run.add_argument("--jobs", type=int, default=1, help="processes; the rows do not depend on it")
     run.add_argument("--resume", action="store_true", help="keep the rows that are there")
     report = commands.add_parser("report", help="write the page and the figures from the stored rows")
     report.add_argument("--docs", type=Path, help="where the page goes: docs, or the rows' folder with --quick")
     report.add_argument("--section", choices=sorted(TITLES), help="only this one, as a page of its own")
+    packed = commands.add_parser("pack", help="write the stored rows to one compressed file per experiment")
+    packed.add_argument("--out", type=Path, default=Path("out/paper"), help="the rows' folder: out/paper")
+    packed.add_argument("--to", type=Path, default=ROWS, help="where the files go: experiments/rows")
     for command in (run, report):
         command.add_argument(
             "--plugin", nargs="+", default=[], help="modules to import first: they register methods, models or data"
@@ -140,6 +151,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.command == "list":
         print(_listing())
         return
+    if args.command == "pack":
+        try:
+            print("\n".join(f"{path} {path.stat().st_size:,} bytes" for path in pack(args.out, args.to)))
+        except ArminError as error:
+            sys.exit(f"experiments: {error}")
+        return
     folder = args.out or Path("out") / ("paper-quick" if args.quick else "paper")
     start = time.perf_counter()
     try:
@@ -148,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if args.command == "run":
             cells = choose(
                 args.name, few=args.quick, instances=args.instances, datasets=args.datasets, models=args.models,
-                methods=args.methods,
+                methods=args.methods, missing=args.missing,
             )  # fmt: skip
             run_cells(cells, folder, jobs=args.jobs, resume=args.resume, plugins=args.plugin)
             print(f"{len(cells)} cells in {folder}, {time.perf_counter() - start:.0f} s")

@@ -12,12 +12,18 @@ __all__ = ["EXPERIMENTS", "PUBLISHED", "RUNGS", "TITLES", "Cell", "Experiment", 
 
 PAPER_DATA = ("FICO", "Attrition", "WineQuality", "Student")
 PAPER_MODELS = ("LR", "MLP", "RF")
+FAITHFUL = ("LR-published", "MLP-published", "RF-published")
+BASELINES = ("mean-published", "knn-published", "mice-published", "robust-published")
+RIVALS = ("dice", "dice-20", "dice-genetic", "dice-kdtree", "dice-multiple")
 COMPARED = ("mean", "knn", "mice", "robust", "published", "exact-plain", "exact", "dice")
 RHOS = tuple(round(0.5 + 0.05 * i, 2) for i in range(9))
 SIZES = (100, 200, 300, 400, 500)
 
-Kind = Literal["compare", "path", "blanks", "picture"]
-RUNGS = ("rung-published", "rung-rule", "rung-exact", "rung-sampler", "rung-conditioned", "rung-cost")
+Kind = Literal["compare", "path", "blanks", "picture", "model"]
+RUNGS = (
+    "rung-published", "rung-library", "rung-bounds", "rung-options", "rung-rule", "rung-exact", "rung-sampler",
+    "rung-conditioned", "rung-cost",
+)  # fmt: skip
 """From the published set-up to ours; each changes one thing of the one before."""
 
 
@@ -38,9 +44,13 @@ class Settings:
     """Seconds for each MILO subproblem of the published heuristic, where the paper allows 60."""
     milo_limit: float = 10.0
     """Seconds for a MILO of a complete row."""
+    optimum: str = "optimal"
+    """The method that says what the complete row's best action is: who can be helped, and which signs agree."""
 
 
-PUBLISHED = Settings(cost="tlps-published", grid="published", max_options=101, margin=2.5e-5)
+PUBLISHED = Settings(
+    cost="tlps-published", grid="published", max_options=101, margin=2.5e-5, optimum="optimal-published"
+)
 """The published set-up: the authors ask for a score beyond the cut by 1e-4, a probability beyond it by 2.5e-5."""
 
 
@@ -50,6 +60,10 @@ class Variant:
 
     name: str = ""
     settings: Settings = field(default_factory=Settings)
+    split: int = 0
+    """The seed of the split into training and test rows, and of the model's training."""
+    mask: int = 0
+    """Which blanks, where chance makes them."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +77,8 @@ class Experiment:
     models: tuple[str, ...]
     methods: tuple[str, ...]
     blanks: str = "mcar"
-    """How blanks are made: "mcar", "mar", "mnar", "column:NAME", or "real" for the data's own."""
+    """How blanks are made: "mcar", "mar", "mnar", "mar:COLUMN:DRIVER", "mnar:COLUMN", "column:NAME", or "real" for the
+    data's own."""
     missing: tuple[int, ...] = (2,)
     variants: tuple[Variant, ...] = (Variant(),)
     instances: int = 100
@@ -73,6 +88,9 @@ class Experiment:
     plausibility: bool = False
     """Whether isolation forest and LOF score the outcomes."""
     quick_variants: tuple[str, ...] = ()
+    quick_people: int = 4
+    quick_datasets: tuple[str, ...] = ()
+    """The only data sets of a quick run, which then takes the first number of blanks only; all if left out."""
     note: str = ""
 
     @property
@@ -114,7 +132,7 @@ _DICE = "DiCE takes about a second per person, so it is run on the first 25 peop
 _SIXTY = "The first 60 people of each cell, where the paper has up to 100, to save time."
 _ALL = (
     Experiment(
-        "mcar", "a", "compare", PAPER_DATA, PAPER_MODELS, COMPARED, missing=(1, 2, 3), fewer=(("dice", 25),),
+        "mcar", "a", "compare", PAPER_DATA, PAPER_MODELS, COMPARED, missing=(2, 1, 3), fewer=(("dice", 25),),
         plausibility=True, note=_DICE,
     ),
     Experiment(
@@ -122,14 +140,43 @@ _ALL = (
         note="The optimum of the complete row, which the other methods are compared with.",
     ),
     Experiment(
-        "published", "l", "compare", PAPER_DATA, ("LR-published", "LR", "MLP", "RF"), ("optimal",), missing=(0,),
-        variants=(Variant("cost=published", PUBLISHED), Variant("cost=ours")),
-        note="Complete rows. LR-published is the regression as scikit-learn 1.2.2 fits it.",
+        "published", "l", "compare", PAPER_DATA, ("LR-published", "LR", "MLP-published", "MLP", "RF-published", "RF"),
+        ("optimal-published",), missing=(0,), variants=(Variant("cost=published", PUBLISHED),),
+        note="Complete rows.",
     ),
     Experiment(
-        "ladder", "l", "compare", PAPER_DATA, ("LR-published", "MLP", "RF"), RUNGS,
+        "models", "l", "model", (*PAPER_DATA, "GiveMeCredit"),
+        ("LR-published", "LR", "MLP-published", "MLP", "MLP-scaled", "RF-published", "RF"), (), missing=(0,),
+    ),
+    Experiment(
+        "ladder", "l", "compare", PAPER_DATA, FAITHFUL, RUNGS, missing=(2, 1, 3), variants=(Variant("", PUBLISHED),),
+        quick_people=2, quick_datasets=("Attrition", "WineQuality"),
+        note="Costs are TLPS as published; the last rung minimises ours and is charged as published.",
+    ),
+    Experiment(
+        "faithful", "l", "compare", PAPER_DATA, FAITHFUL, BASELINES, missing=(2, 1, 3),
+        variants=(Variant("", PUBLISHED),), quick_people=2, quick_datasets=("Attrition", "WineQuality"),
+        note="The paper's rivals as its code runs them.",
+    ),
+    Experiment(
+        "ladder-mar", "l", "compare", ("GiveMeCredit",), ("LR-published",), (*BASELINES, *RUNGS), "mar", (1,),
         variants=(Variant("", PUBLISHED),),
-        note="Two blanks. Costs are TLPS as published; the last rung minimises ours and is charged as published.",
+    ),
+    Experiment(
+        "ladder-mnar", "l", "compare", ("GiveMeCredit",), ("LR-published",), (*BASELINES, *RUNGS), "mnar", (1,),
+        variants=(Variant("", PUBLISHED),),
+    ),
+    Experiment(
+        "splits", "m", "compare", PAPER_DATA, PAPER_MODELS, (*BASELINES, "rung-published", "rung-conditioned"),
+        variants=tuple(Variant(f"split={s},mask={m}", PUBLISHED, s, m) for s in range(5) for m in range(5)),
+        quick_variants=("split=0,mask=0", "split=0,mask=1", "split=1,mask=0", "split=1,mask=1"), instances=15,
+        quick_people=2, quick_datasets=("Attrition", "WineQuality"),
+        note="Two blanks; the first 15 rejected people of each split, each with five masks.",
+    ),
+    Experiment(
+        "rivals", "r", "compare", PAPER_DATA, ("LR", "RF"), ("exact", *RIVALS), instances=10,
+        quick_people=1, quick_datasets=("WineQuality",),
+        note="Two blanks, ten people: the rivals take seconds for each.",
     ),
     Experiment("mar", "b", "compare", ("GiveMeCredit",), ("LR",), COMPARED, "mar", (1,), fewer=(("dice", 25),),
                note=_DICE),
@@ -150,6 +197,10 @@ _ALL = (
     Experiment(
         "size", "c", "compare", PAPER_DATA, ("LR",), ("published", "exact"), variants=tuple(map(_size, SIZES)),
         quick_variants=("N=100", "N=500"), instances=60, note=_SIXTY,
+    ),
+    Experiment(
+        "promise", "p", "path", PAPER_DATA, ("LR",), ("exact",), instances=300,
+        note="Two blanks; the first 300 rejected test rows, or as many as there are.",
     ),
     Experiment("path", "d", "path", PAPER_DATA, ("LR",), ("exact-plain", "exact"), instances=50),
     Experiment(
@@ -205,6 +256,9 @@ TITLES = {
     "g": "Why one guess is not enough",
     "h": "Rows with real blanks",
     "l": "From the published set-up to ours, step by step",
+    "m": "Five splits, five masks",
+    "p": "The promise, judged on people it has not seen",
+    "r": "Rivals with a fair chance",
     "i": "Complete rows: is anybody cheaper?",
     "t": "Time",
 }
@@ -214,18 +268,22 @@ def quick(experiment: Experiment) -> Experiment:
     """The same experiment on a few people and a few variants."""
     kept = tuple(v for v in experiment.variants if not experiment.quick_variants or v.name in experiment.quick_variants)
     slow = tuple((m, 1) for m, _ in experiment.fewer)
-    few = 1 if experiment.slow else 4
+    few = 1 if experiment.slow else experiment.quick_people
+    if experiment.quick_datasets:
+        experiment = replace(experiment, datasets=experiment.quick_datasets, missing=experiment.missing[:1])
     by_model = tuple((m, 1) for m, _ in experiment.fewer_by_model)
     shorter = tuple(replace(v, settings=replace(v.settings, sub_limit=0.5, milo_limit=2.0)) for v in kept)
     return replace(experiment, variants=shorter, instances=few, fewer=slow, fewer_by_model=by_model)
 
 
-def cells_of(experiment: Experiment, datasets: tuple[str, ...] = (), models: tuple[str, ...] = ()) -> list[Cell]:
-    """The cells of an experiment, of all or of some data sets and models."""
+def cells_of(
+    experiment: Experiment, datasets: tuple[str, ...] = (), models: tuple[str, ...] = (), missing: tuple[int, ...] = ()
+) -> list[Cell]:
+    """The cells of an experiment, of all or of some data sets, models and numbers of blanks."""
     return [
         Cell(experiment, d, m, n, v)
         for d in experiment.datasets if not datasets or d in datasets
         for m in experiment.models if not models or m in models
-        for n in experiment.missing
+        for n in experiment.missing if not missing or n in missing
         for v in experiment.variants
     ]  # fmt: skip

@@ -80,6 +80,7 @@ def on_person(context: Context, person: pd.DataFrame, outcome: Outcome, optimum:
         "sign": None if optimum is None else tidy(agreement(made, optimum)),
         "n_changes": len(made),
         "changes": [[name, *_shown(schema, name, old, new)] for name in made],
+        **({} if outcome.legal is None else {"legal": bool(outcome.legal(old))}),
     }
 
 

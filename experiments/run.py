@@ -21,12 +21,15 @@ from armin.errors import ArminError, DataError
 from experiments.config import Cell
 from experiments.measure import Judge, Moves, Plausibility, moves, on_completions, on_person, tidy
 from experiments.methods import Context, Method, Outcome, make_method
+from experiments.origin import Origin, cell_mark, locked, origin
 from experiments.progress import Progress, machine
-from experiments.store import CellFile, Row
+from experiments.store import CellFile, Row, refuse_other_code
 from experiments.worlds import MOST_ROWS, People, World, make_people, make_world, published_schema
 
 __all__ = ["run_cells"]
 
+OPTIMA = ("optimal", "optimal-published")
+"""Methods that are told everything."""
 SCORED = (2, -1)
 """Numbers of blanks (-1: the data's own) for which plausibility is scored."""
 
@@ -34,7 +37,7 @@ SCORED = (2, -1)
 def run_cells(
     cells: Sequence[Cell], folder: Path, *, jobs: int = 1, resume: bool = False, plugins: Sequence[str] = ()
 ) -> None:
-    """Run cells; those of one data set and model go to one process, which trains the model once.
+    """Run cells; those of one data set, model and split go to one process, which trains the model once.
 
     Parameters
     ----------
@@ -46,14 +49,20 @@ def run_cells(
     """
     from joblib import Parallel, delayed
 
-    groups: dict[tuple[str, str], list[Cell]] = {}
+    groups: dict[tuple[int, bool, str, str], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((cell.dataset, cell.model), []).append(cell)
-    ordered = sorted(groups.values(), key=lambda group: -sum(_weight(cell) for cell in group))
-    (folder / "times").mkdir(parents=True, exist_ok=True)
-    (folder / "times" / "machine.json").write_text(json.dumps({**machine(), "jobs": jobs}), encoding="utf-8")
-    tasks = [delayed(run_group)(group, folder, resume, tuple(plugins), tuple(sys.path)) for group in ordered]
-    with Progress(cells, folder):
+        later = cell.missing != cell.experiment.missing[0]
+        groups.setdefault((cell.variant.split, later, cell.dataset, cell.model), []).append(cell)
+    # the paper's split and the first number of blanks first, so that a run that is stopped has a small table in full
+    ordered = [g for _, g in sorted(groups.items(), key=lambda item: (item[0][:2], -sum(map(_weight, item[1]))))]
+    now = origin(plugins)
+    tasks = [delayed(run_group)(group, folder, resume, tuple(plugins), tuple(sys.path), now) for group in ordered]
+    with locked(folder), Progress(cells, folder):
+        if resume:
+            names = [(cell.experiment.name, cell.name) for cell in cells]
+            refuse_other_code(folder, names, [{**now, "settings": cell_mark(cell)} for cell in cells])
+        (folder / "times").mkdir(parents=True, exist_ok=True)
+        (folder / "times" / "machine.json").write_text(json.dumps({**machine(), "jobs": jobs}), encoding="utf-8")
         if jobs == 1:
             refused = [function(*args, **kwargs) for function, args, kwargs in tasks]
         else:
@@ -75,6 +84,7 @@ def run_group(
     resume: bool,
     plugins: tuple[str, ...] = (),
     places: tuple[str, ...] = (),
+    now: Origin | None = None,
 ) -> str:
     """Run the cells of one data set and model; if they cannot be had, say why, so that the others still run."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -87,18 +97,22 @@ def run_group(
         warnings.simplefilter("ignore")
         for cell in cells:
             try:
-                make_world(cell.dataset, cell.model)
+                make_world(cell.dataset, cell.model, cell.variant.split)
             except ArminError as error:
                 return f"{cell.dataset}, {cell.model}: {error}"
-            run_cell(cell, CellFile(folder, cell.experiment.name, cell.name, resume=resume))
+            made_by = {**(now or {}), "settings": cell_mark(cell)}
+            run_cell(cell, CellFile(folder, cell.experiment.name, cell.name, resume=resume, origin=made_by))
     return ""
 
 
 def run_cell(cell: Cell, file: CellFile) -> None:
     """Every person and method of one cell that is not in its file yet."""
-    world = make_world(cell.dataset, cell.model)
+    world = make_world(cell.dataset, cell.model, cell.variant.split)
+    if cell.experiment.kind == "model":
+        _about_model(cell, world, file)
+        return
     count = max(cell.people(method) for method in cell.experiment.methods)
-    people = make_people(world, cell.experiment.blanks, cell.missing, count)
+    people = make_people(world, cell.experiment.blanks, cell.missing, count, cell.variant.mask)
     labels = [int(label) for label in people.masked.index]
     wanted = [(i, m) for i in range(len(labels)) for m in cell.experiment.methods if i < cell.people(m)]
     todo = [(i, m) for i, m in wanted if (labels[i], m) not in file.done]
@@ -108,14 +122,33 @@ def run_cell(cell: Cell, file: CellFile) -> None:
     for i, method in todo:
         row, seconds = bench.row(i, method)
         key = {"instance": labels[i], "method": method}
-        common = {
-            "experiment": cell.experiment.name, "dataset": cell.dataset, "model": cell.model, "missing": cell.missing,
-            "variant": cell.variant.name, **key,
-        }  # fmt: skip
+        common = {**_named(cell), **key}
         clock: Row = {**key, "seconds": round(seconds, 6)}
         if bench.method(method).clocked:
             clock["row"], row = row, {"status": "clocked"}
         file.add({**common, **row}, clock)
+
+
+def _named(cell: Cell) -> Row:
+    found = {
+        "experiment": cell.experiment.name, "dataset": cell.dataset, "model": cell.model, "missing": cell.missing,
+        "variant": cell.variant.name,
+    }  # fmt: skip
+    if cell.variant.split or cell.variant.mask or "split=" in cell.variant.name:
+        found |= {"split": cell.variant.split, "mask": cell.variant.mask}
+    return found
+
+
+def _about_model(cell: Cell, world: World, file: CellFile) -> None:
+    """One row about the model itself."""
+    key = {"instance": 0, "method": "model"}
+    if (0, "model") in file.done:
+        return
+    about = {
+        "status": "optimal", "accuracy": tidy(world.accuracy), "rejected": int(world.rejected.sum()),
+        "test": len(world.test), "train": len(world.train), "columns": len(world.schema),
+    }  # fmt: skip
+    file.add({**_named(cell), **key, **about}, {**key, "seconds": 0.0})
 
 
 @dataclass
@@ -164,7 +197,7 @@ class Bench:
 
     def _person(self, i: int, method: str) -> pd.DataFrame:
         """What the method sees: the optimum, and it alone, is told everything."""
-        if method == "optimal" and self.people.complete is not None:
+        if method in OPTIMA and self.people.complete is not None:
             return self.people.complete.iloc[[i]]
         return self.people.masked.iloc[[i]]
 
@@ -278,8 +311,9 @@ def optimum_moves(people: People, context: Context, i: int) -> Moves | None:
     """The moves of the cheapest action on the complete row; None if there is none."""
     assert people.complete is not None  # noqa: S101  asked for known people only
     person, schema = people.complete.iloc[[i]], context.schema
-    kind = (context.settings.cost, context.settings.max_changes)
-    solver = context.remember(("optimal", *kind), lambda: make_method("optimal").fit(context))
+    kind = (context.settings.cost, context.settings.max_changes, context.settings.optimum)
+    name = context.settings.optimum
+    solver = context.remember((name, *kind), lambda: make_method(name).fit(context))
 
     def find() -> Moves | None:
         outcome = solver.explain(person)

@@ -1,16 +1,30 @@
-"""Rows on disk: one file for each cell, one line for each row, times beside them.
+"""Rows on disk: one file for each cell, one line for each row, times beside them; or packed, one file per experiment.
 
-``results`` holds what is the same on every machine; ``times`` holds the seconds, and the answers that depend on them.
+``results`` holds what is the same on every machine; ``times`` holds the seconds, and the answers that depend on them,
+and where each cell comes from (``*.origin.json``). A folder of packed rows (``NAME.jsonl.gz``) is read in the same way.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CellFile", "Row", "key_of", "read_rows", "read_times"]
+from armin.errors import DataError
+
+__all__ = [
+    "CellFile",
+    "Row",
+    "key_of",
+    "pack",
+    "read_head",
+    "read_rows",
+    "read_times",
+    "refuse_other_code",
+]
 
 Row = dict[str, Any]
 Key = tuple[int, str]
@@ -26,30 +40,31 @@ def key_of(row: Row) -> Key:
 
 
 class CellFile:
-    """The two files of a cell, open for appending.
+    """The files of a cell, open for appending.
 
     Parameters
     ----------
     folder : where results and times are
     experiment, cell : their names
     resume : keep what is there; otherwise start over
+    origin : what made the rows that are added
     """
 
-    def __init__(self, folder: Path, experiment: str, cell: str, *, resume: bool) -> None:
+    def __init__(self, folder: Path, experiment: str, cell: str, *, resume: bool, origin: Row | None = None) -> None:
         self.results = folder / "results" / experiment / f"{cell}.jsonl"
         self.times = folder / "times" / experiment / f"{cell}.jsonl"
         for path in (self.results, self.times):
             path.parent.mkdir(parents=True, exist_ok=True)
-            if resume:
-                _mend(path)
-            else:
+            if not resume:
                 path.write_bytes(b"")
-        timed = {key_of(row) for row in _lines(self.times)}
+        timed = {key_of(row): row for row in _lines(self.times)}
         # a row counts as done if its time is there too
-        kept = [row for row in _lines(self.results) if key_of(row) in timed]
+        kept = {key_of(row): row for row in _lines(self.results) if key_of(row) in timed}
         if resume:
-            self.results.write_text("".join(_line(row) for row in kept), encoding="utf-8")
-        self.done = {key_of(row) for row in kept}
+            _replace(self.times, timed.values())
+            _replace(self.results, kept.values())
+        _replace(_origin_path(folder, experiment, cell), [origin or {}])
+        self.done = set(kept)
 
     def add(self, row: Row, time: Row) -> None:
         """Write one row; a kill leaves at most half a line, which the next run drops."""
@@ -59,8 +74,36 @@ class CellFile:
         self.done.add(key_of(row))
 
 
+def refuse_other_code(folder: Path, cells: Iterable[tuple[str, str]], origins: Iterable[Row]) -> None:
+    """Refuse to go on where stored rows were made by other code, other libraries or other settings.
+
+    Parameters
+    ----------
+    folder : where results and times are
+    cells : experiment and cell of each file
+    origins : what would make further rows of each
+    """
+    for (experiment, cell), now in zip(cells, origins, strict=True):
+        path = folder / "results" / experiment / f"{cell}.jsonl"
+        if not path.is_file() or not path.stat().st_size:
+            continue
+        then = next(_lines(_origin_path(folder, experiment, cell)), {})
+        names = ("code", "settings", "versions")
+        other = [name for name in names if then.get(name) != now.get(name)]
+        if other:
+            said = "; ".join(f"{name} {then.get(name, 'not known')}, now {now.get(name)}" for name in other)
+            raise DataError(
+                f"The rows in {path} were made by other code: {said}. Rows of two codes do not mix. Start over without "
+                "--resume, or leave them and write elsewhere with --out."
+            )
+
+
 def read_rows(folder: Path, experiment: str) -> list[Row]:
     """The results of an experiment, in a fixed order; what depends on the clock is taken from the times."""
+    packed = folder / f"{experiment}.jsonl.gz"
+    if packed.is_file():
+        _, *rows = _packed(packed)
+        return rows
     rows = []
     for path in sorted((folder / "results" / experiment).glob("*.jsonl")):
         times = {key_of(t): t for t in _lines(folder / "times" / experiment / path.name)}
@@ -71,28 +114,74 @@ def read_rows(folder: Path, experiment: str) -> list[Row]:
     return sorted(rows, key=lambda r: (r["dataset"], r["model"], r["missing"], r["variant"], *key_of(r)))
 
 
+def read_head(folder: Path, experiment: str) -> Row:
+    """Where the rows of an experiment come from: file, code, libraries, commit; empty if there are none."""
+    packed = folder / f"{experiment}.jsonl.gz"
+    if packed.is_file():
+        return {**next(_packed(packed)), "file": packed.as_posix()}
+    origins = [
+        found for path in sorted((folder / "times" / experiment).glob("*.origin.json")) for found in _lines(path)
+    ]
+    if not origins:
+        return {}
+    every = {name: sorted({o[name] for o in origins if o.get(name)}) for name in ("code", "commit")}
+    versions = next((o["versions"] for o in origins if o.get("versions")), {})
+    return {**every, "versions": versions, "file": (folder / "results" / experiment).as_posix()}
+
+
+def pack(folder: Path, target: Path) -> list[Path]:
+    """Write all rows of a folder to one compressed file per experiment, each with where it comes from."""
+    names = sorted(path.name for path in (folder / "results").glob("*") if path.is_dir())
+    if not names:
+        raise DataError(f"There are no rows in {folder}. Make some with: python -m experiments run all.")
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name in names:
+        rows = read_rows(folder, name)
+        head = {k: v for k, v in read_head(folder, name).items() if k != "file"}
+        head |= {"experiment": name, "rows": len(rows), "machine": read_times(folder)}
+        path = target / f"{name}.jsonl.gz"
+        text = "".join(_line(row) for row in (head, *rows))
+        path.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+        written.append(path)
+    return written
+
+
 def read_times(folder: Path) -> Row:
     """What the times were measured on."""
     path = folder / "times" / "machine.json"
-    found: Row = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return found
+    if path.is_file():
+        found: Row = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    for packed in sorted(folder.glob("*.jsonl.gz")):
+        return dict(next(_packed(packed))["machine"])
+    return {}
+
+
+def _origin_path(folder: Path, experiment: str, cell: str) -> Path:
+    return folder / "times" / experiment / f"{cell}.origin.json"
 
 
 def _line(row: Row) -> str:
     return json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def _mend(path: Path) -> None:
-    """Drop a half-written last line."""
-    if not path.is_file():
-        return
-    content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if whole != content:
-        path.write_bytes(whole)
+def _replace(path: Path, rows: Iterable[Row]) -> None:
+    """Write a file anew in one step: a kill leaves the old one or the new one."""
+    text = "".join(_line(row) for row in rows)
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)
+
+
+def _packed(path: Path) -> Iterator[Row]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            yield json.loads(line)
 
 
 def _lines(path: Path) -> Iterator[Row]:
+    """The whole lines of a file; a half-written last one is not there."""
     if path.is_file():
         with path.open(encoding="utf-8") as file:
             for line in file:

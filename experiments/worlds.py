@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,13 +18,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from armin import Schema
 from armin.datasets import make_loans, mar, mcar, mnar
 from armin.errors import MissingDependencyError, ParameterError
 from experiments.data import encoder, load
+from experiments.kept import PublishedForest, PublishedLR
 
 __all__ = [
     "DATASETS",
@@ -40,7 +39,6 @@ __all__ = [
     "published_schema",
 ]
 
-_LIBLINEAR = Path(__file__).parent / "published" / "liblinear.json"
 MOST_ROWS = 10_000
 """Training rows from which costs and samplers learn; the model itself learns from all."""
 
@@ -75,6 +73,8 @@ class World:
     labels: pd.Series[Any]
     test: pd.DataFrame
     rejected: NDArray[np.bool_]
+    accuracy: float
+    split: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,30 +140,26 @@ def _xgboost() -> Any:
     return XGBClassifier(n_estimators=50, max_leaves=8, tree_method="hist", n_jobs=1)
 
 
-class PublishedLR(LogisticRegression):
-    """The paper's logistic regression as it was fitted when the paper was written.
+def _network() -> Any:
+    return MLPClassifier((30,), max_iter=500, random_state=0)
 
-    On columns that are not scaled, liblinear stops where its release says, and that decides who is rejected: 23 people
-    of Attrition with the coefficients kept here, 25 with those of scikit-learn 1.9. See ``published/liblinear.json``.
-    """
 
-    def fit(self, X: Any, y: Any) -> PublishedLR:
-        """Take the kept coefficients if these are the rows they were fitted on; else fit anew."""
-        super().fit(X, y)
-        for kept in json.loads(_LIBLINEAR.read_text(encoding="utf-8"))["models"].values():
-            near = np.asarray(kept["coefficients"])
-            if (kept["rows"], near.size) == np.shape(X):
-                self.coef_, self.intercept_ = near[None, :], np.array([kept["intercept"]])
-        return self
+def _forest() -> Any:
+    return RandomForestClassifier(50, max_leaf_nodes=8, class_weight="balanced", random_state=0)
 
 
 MODELS: dict[str, Callable[[], Any]] = {
     "LR-published": lambda: PublishedLR(solver="liblinear", C=1.0),
     "LR": lambda: LogisticRegression(solver="liblinear", C=1.0),
-    "MLP": lambda: MLPClassifier((30,), max_iter=500, random_state=0),
-    "RF": lambda: RandomForestClassifier(50, max_leaf_nodes=8, class_weight="balanced", random_state=0),
+    "MLP-published": _network,
+    "MLP": _network,
+    "MLP-scaled": lambda: make_pipeline(StandardScaler(), _network()),
+    "RF-published": lambda: PublishedForest(50, max_leaf_nodes=8, class_weight="balanced"),
+    "RF": _forest,
     "XGBoost": _xgboost,
 }
+CHAINED = ("LR-published", "MLP-published", "RF-published")
+"""Models whose random numbers are those that the split has left over, as in the published code: it seeds once."""
 
 
 def add_dataset(name: str, get: Callable[[], Data]) -> None:
@@ -178,11 +174,14 @@ def add_model(name: str, make: Callable[[], Any]) -> None:
 
 def published_schema(people: People) -> Schema:
     """The schema with the bounds of the training rows, as published, stretched to people who lie beyond them."""
-    train = people.world.train
+    world = people.world
+    if not world.fit_all:
+        return people.schema  # trimmed bounds are the published ones already
+    train = world.train
     numbers = [f.name for f in people.schema if f.is_number]
     bounds = {name: (float(train[name].min()), float(train[name].max())) for name in numbers}
-    rows = people.masked if people.complete is None else people.complete
-    return people.schema.update(bounds=bounds).widened(rows)
+    # always the same people, so that the number of people asked for does not change the options
+    return people.schema.update(bounds=bounds).widened(world.test[world.rejected].head(100))
 
 
 @lru_cache(maxsize=2)
@@ -193,39 +192,60 @@ def _data(name: str) -> Data:
 
 
 @lru_cache(maxsize=2)
-def make_world(dataset: str, model: str) -> World:
-    """Split 75/25, stratified, seed 0; train; find the test rows that are predicted undesired."""
+def make_world(dataset: str, model: str, split: int = 0) -> World:
+    """Split 75/25, stratified, by a seed; train; find the test rows that are predicted undesired."""
     if model not in MODELS:
         raise ParameterError(f"There is no model {model!r}. The models are: {', '.join(MODELS)}.")
     data = _data(dataset)
-    train, test, y_train, _ = train_test_split(data.X, data.y, test_size=0.25, stratify=data.y, random_state=0)
+    rng = np.random.RandomState(split)
+    train, test, y_train, y_test = train_test_split(data.X, data.y, test_size=0.25, stratify=data.y, random_state=rng)
+    estimator = MODELS[model]()
+    seeds = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
+    if model in CHAINED:
+        estimator.set_params(**dict.fromkeys(seeds, rng))
+    elif split:
+        estimator.set_params(**dict.fromkeys(seeds, split))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's number of iterations, reached or not
         warnings.simplefilter("ignore", FutureWarning)
-        classifier = make_pipeline(data.encoder, MODELS[model]()).fit(train, y_train)
+        classifier = make_pipeline(data.encoder, *_steps(estimator)).fit(train, y_train)
+    accuracy = float(np.mean(classifier.predict(test) == y_test.to_numpy()))
     if data.person is not None:
         test = pd.DataFrame([data.person]).astype(data.X.dtypes.to_dict())
     rejected = np.asarray(classifier.predict(test) == data.undesired)
     schema = data.schema.widened(data.X) if data.fit_all else data.schema
     return World(
-        dataset, model, classifier, schema, data.fit_all, data.desired, train, y_train, test, rejected
+        dataset, model, classifier, schema, data.fit_all, data.desired, train, y_train, test, rejected, accuracy, split
     )  # fmt: skip
 
 
-def make_people(world: World, blanks: str, missing: int, count: int) -> People:
-    """The first ``count`` rejected people, with blanks of a kind."""
+def _steps(estimator: Any) -> list[Any]:
+    return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+
+
+def make_people(world: World, blanks: str, missing: int, count: int, mask: int = 0) -> People:
+    """The first ``count`` rejected people, with blanks of a kind.
+
+    Parameters
+    ----------
+    world : who is rejected
+    blanks : "mcar", "mar" or "mar:COLUMN:DRIVER", "mnar" or "mnar:COLUMN", "column:NAME", "real"
+    missing : how many values are lost completely at random
+    count : how many people
+    mask : which blanks, where chance makes them; other splits have other ones
+    """
     test, rejected = world.test, world.rejected
     how, _, column = blanks.partition(":")
     if how == "real":
         rows = test[rejected & test.isna().any(axis=1).to_numpy() & ~test.isna().all(axis=1).to_numpy()].head(count)
         return People(world, world.schema, rows, None)
     if how in ("mar", "mnar"):
-        made = mar(test, "MonthlyIncome", driver="age") if how == "mar" else mnar(test, "MonthlyIncome")
-        chosen = rejected & made.mask["MonthlyIncome"].to_numpy()
-        complete, masked = test[chosen].head(count), made.X[chosen].head(count)
+        made, hidden = _made(world, blanks)
+        chosen = rejected & hidden
+        complete, masked = test[chosen].head(count), made[chosen].head(count)
     elif how == "mcar":
         complete = test[rejected].head(count)
-        masked = mcar(complete, missing, random_state=0).X
+        masked = mcar(complete, missing, random_state=1000 * world.split + mask).X
     elif how == "column":
         complete = test[rejected].head(count)
         masked = mcar(complete, 1, columns=[column]).X
@@ -233,16 +253,30 @@ def make_people(world: World, blanks: str, missing: int, count: int) -> People:
         raise ParameterError(f"Blanks are made by mcar, mar, mnar, column:NAME or real. Got {blanks!r} instead.")
     # bounds that were trimmed to quantiles are stretched just enough to hold the people themselves; always to the
     # first hundred of them, so that the number of people asked for does not change the options
-    holding = test[rejected] if world.fit_all else _first(world, how)
+    holding = test[rejected] if world.fit_all else _first(world, blanks)
     schema = world.schema if world.fit_all else world.schema.widened(holding)
     return People(world, schema, masked, complete)
 
 
-def _first(world: World, how: str, count: int = 100) -> pd.DataFrame:
+def _made(world: World, blanks: str) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    """The test rows with one column blank at random or not at random, and whose it is."""
+    how, _, names = blanks.partition(":")
+    column, _, driver = (names or "MonthlyIncome:age").partition(":")
+    for name in (column, driver) if how == "mar" else (column,):
+        if name not in world.test:
+            raise ParameterError(
+                f"Blanks {blanks!r} need the column {name!r}, which {world.dataset} does not have. Its columns are: "
+                f"{', '.join(map(str, world.test))}. Write mar:COLUMN:DRIVER or mnar:COLUMN."
+            )
+    made = mar(world.test, column, driver=driver) if how == "mar" else mnar(world.test, column)
+    return made.X, made.mask[column].to_numpy()
+
+
+def _first(world: World, blanks: str, count: int = 100) -> pd.DataFrame:
     """The people that a mechanism can choose from, the first hundred of each."""
     test, rejected = world.test, world.rejected
-    parts = [
-        test[rejected & mar(test, "MonthlyIncome", driver="age").mask["MonthlyIncome"].to_numpy()].head(count),
-        test[rejected & mnar(test, "MonthlyIncome").mask["MonthlyIncome"].to_numpy()].head(count),
-    ]
-    return pd.concat(parts) if how in ("mar", "mnar") else test[rejected].head(count)
+    how, _, names = blanks.partition(":")
+    if how not in ("mar", "mnar"):
+        return test[rejected].head(count)
+    kinds = ["mar", "mnar"] if not names else [blanks]
+    return pd.concat([test[rejected & _made(world, kind)[1]].head(count) for kind in kinds])

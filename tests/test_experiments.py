@@ -277,6 +277,12 @@ def row(method: str, instance: int, valid: bool, cost: float | None) -> dict[str
     }  # fmt: skip
 
 
+DOCUMENTED = (
+    "cli", "measure", "store", "methods", "origin", "report.stats", "report.tables", "report.published",
+    "report.clusters", "report.promised",
+)  # fmt: skip
+
+
 class TestNumbers:
     def test_a_less_valid_cell_is_listed(self) -> None:
         rows = [row("exact", i, i < 10, 1.0) for i in range(30)] + [row("published", i, True, 1.0) for i in range(30)]
@@ -331,9 +337,7 @@ class TestNumbers:
         assert agreement({"a": 1.0}, {"a": -1.0}) == 0
         assert agreement({"a": 1.0, "b": 1.0}, {"b": 1.0, "c": 1.0}) == 0.5
 
-    @pytest.mark.parametrize(
-        "name", ["cli", "measure", "store", "methods", "report.stats", "report.tables", "report.published"]
-    )
+    @pytest.mark.parametrize("name", DOCUMENTED)
     def test_examples_in_the_texts(self, name: str) -> None:
         found = doctest.testmod(import_module(f"experiments.{name}"), optionflags=doctest.NORMALIZE_WHITESPACE)
         assert found.attempted > 0

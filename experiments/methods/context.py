@@ -32,19 +32,30 @@ class Outcome:
     apply : what complete rows become; None without an action
     cost : the method's own cost of it
     note : why there is no action, where a word is due
+    legal : whether a complete row (D,) of codes can do it to the letter; None if what goes too far stops at the bound
     """
 
     status: str
     apply: Apply | None = None
     cost: float | None = None
     note: str = ""
+    legal: Callable[[FloatArray], bool] | None = None
 
     @classmethod
-    def of(cls, recourse: Recourse) -> Outcome:
-        """The outcome of one of ARMIN's own answers."""
+    def of(cls, recourse: Recourse, schema: Schema | None = None) -> Outcome:
+        """The outcome of one of ARMIN's own answers; with a schema, also whether amounts stay within its bounds."""
         if not recourse.found:
             return cls(recourse.status.value)
-        return cls(recourse.status.value, recourse.apply, recourse.cost)
+        if schema is None:
+            return cls(recourse.status.value, recourse.apply, recourse.cost)
+        amounts = {schema.position(c.feature.name): c.amount or 0.0 for c in recourse.changes if c.mode == "shift"}
+
+        def legal(codes: FloatArray) -> bool:
+            moved = {i: codes[i] + amount for i, amount in amounts.items()}
+            bounds = {i: schema.features[i] for i in amounts}
+            return all(bounds[i].low_code - 1e-9 <= v <= bounds[i].high_code + 1e-9 for i, v in moved.items())
+
+        return cls(recourse.status.value, recourse.apply, recourse.cost, legal=legal)
 
 
 @dataclass(eq=False)

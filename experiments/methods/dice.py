@@ -1,29 +1,36 @@
-"""DiCE after single imputation: the practitioner's baseline. It is random search, and it proves nothing."""
+"""DiCE: the practitioner's baseline. It is random search, and it proves nothing.
+
+A feature that DiCE leaves alone keeps the person's true value; one that it changes gets DiCE's value.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import warnings
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 
 from armin import Schema
+from armin.arrays import FloatArray
+from armin.explainer.draw import row_stream
 from armin.impute import MeanImputer
 from experiments.methods import Context, Outcome, register
 
 
 @register("dice")
 class Dice:
-    """Fill the blanks with the mean, ask DiCE for one counterfactual, and do as it says.
-
-    A feature that DiCE leaves alone keeps the person's true value; one that it changes gets DiCE's value.
-    """
+    """Fill the blanks with the mean, ask DiCE for one counterfactual, and do as it says."""
 
     label = "DiCE after mean imputation"
     clocked = False
+    search = "random"
+    asked = 1
 
     def fit(self, context: Context) -> Self:
         self.context_ = context
@@ -38,50 +45,135 @@ class Dice:
         filled = [self.imputer_.impute(row) for row in context.codes]
         train = schema.decode(pd.DataFrame(filled).to_numpy(), like=context.train)
         label = (context.labels.to_numpy() == context.desired).astype(int)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _quietly():
             data = dice_ml.Data(
                 dataframe=train.assign(_label=label),
                 continuous_features=[f.name for f in schema if f.is_number],
                 outcome_name="_label",
             )
             model = dice_ml.Model(model=_Binary(context.classifier, context.desired), backend="sklearn")
-            self.engine_ = dice_ml.Dice(data, model, method="random")
+            self.engine_ = dice_ml.Dice(data, model, method=self.search)
         self.vary_ = [f.name for f in schema if f.actionable]
         self.ranges_ = {f.name: [f.low_code, f.high_code] for f in schema if f.actionable and f.is_number}
         return self
 
     def explain(self, row: pd.DataFrame) -> Outcome:
+        """Advise one person."""
         if self.engine_ is None:
             return Outcome("skipped", note="dice-ml is not installed")
+        codes = self.context_.schema.encode(row)[0]
+        return self._advice(self.imputer_.impute(codes)[None, :])
+
+    def _advice(self, people: FloatArray) -> Outcome:
+        """The cheapest of what DiCE finds for the row as it was filled in."""
+        found = [(old, new) for old, new in self._found(people[0], self.asked) if self._accepted(new[None, :]).all()]
+        if not found:
+            return Outcome("unknown", note="no counterfactual found")
+        return self._outcome(*min(found, key=lambda pair: self._price(*pair)))
+
+    def _found(self, codes: FloatArray, count: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Rows of codes (D,): the one that DiCE was asked about, and what it would make of it."""
         schema = self.context_.schema
-        filled = schema.decode(self.imputer_.impute(schema.encode(row)[0])[None, :], like=self.context_.train)
-        with warnings.catch_warnings(), redirect_stdout(StringIO()):  # it prints when it finds nothing
-            warnings.simplefilter("ignore")
+        filled = schema.decode(codes[None, :], like=self.context_.train)
+        seeded = {"random_seed": 0} if self.search == "random" else {}
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002  DiCE's genetic search draws from the global generators
+        with _quietly():
             try:
                 found = self.engine_.generate_counterfactuals(
-                    filled, total_CFs=1, desired_class=1, features_to_vary=self.vary_,
-                    permitted_range=self.ranges_, random_seed=0, verbose=False,
+                    filled, total_CFs=count, desired_class=1, features_to_vary=self.vary_,
+                    permitted_range=self.ranges_, verbose=False, **seeded,
                 )  # fmt: skip
             except Exception as error:
                 if "No counterfactuals found" not in str(error):
                     raise
-                return Outcome("unknown", note="no counterfactual found")
+                return
         after = found.cf_examples_list[0].final_cfs_df
-        if after is None or after.empty:
-            return Outcome("unknown", note="no counterfactual found")
-        target = after[schema.names].iloc[[0]].reset_index(drop=True)
         before = filled.reset_index(drop=True)
-        new, old = schema.encode(_typed(target, before, schema), clip=True)[0], schema.encode(before)[0]
-        changed = [f.name for f, a, b in zip(schema, new, old, strict=True) if a != b]
+        for i in range(0 if after is None else len(after)):
+            target = after[schema.names].iloc[[i]].reset_index(drop=True)
+            yield schema.encode(before)[0], schema.encode(_typed(target, before, schema), clip=True)[0]
+
+    def _accepted(self, codes: FloatArray) -> Any:
+        frame = self.context_.schema.decode(codes, like=self.context_.train)
+        return np.asarray(self.context_.classifier.predict(frame) == self.context_.desired)
+
+    def _price(self, old: FloatArray, new: FloatArray) -> float:
+        cost = self.context_.cost
+        return sum(float(cost.table(i, old[i : i + 1], new[i : i + 1, None])[0, 0]) for i in np.flatnonzero(old != new))
+
+    def _changed(self, old: FloatArray, new: FloatArray, people: FloatArray) -> FloatArray:
+        """What people (n, D) become who do as they are told."""
+        after = people.copy()
+        after[:, old != new] = new[old != new]
+        return after
+
+    def _outcome(self, old: FloatArray, new: FloatArray) -> Outcome:
+        schema = self.context_.schema
 
         def apply(rows: pd.DataFrame) -> pd.DataFrame:
-            codes = schema.encode(rows, clip=True)
-            for name in changed:
-                codes[:, schema.position(name)] = new[schema.position(name)]
+            codes = self._changed(old, new, schema.encode(rows, clip=True))
             return schema.decode(codes, like=rows).set_axis(rows.index)
 
         return Outcome("feasible", apply)
+
+
+@register("dice-20")
+class Dice20(Dice):
+    """Twenty counterfactuals, of which the cheapest that is accepted is taken."""
+
+    label = "DiCE, best of 20"
+    asked = 20
+
+
+@register("dice-genetic")
+class DiceGenetic(Dice20):
+    """The same by DiCE's genetic search."""
+
+    label = "DiCE genetic, best of 20"
+    search = "genetic"
+
+
+@register("dice-kdtree")
+class DiceTree(Dice20):
+    """The same from a tree of training rows."""
+
+    label = "DiCE k-d tree, best of 20"
+    search = "kdtree"
+
+
+@register("dice-multiple")
+class DiceMultiple(Dice20):
+    """Five completions, DiCE for each, and the cheapest action that works for the confidence among a hundred more."""
+
+    label = "multiple imputation + DiCE + majority"
+    completions = 5
+
+    def explain(self, row: pd.DataFrame) -> Outcome:
+        """Advise one person."""
+        if self.engine_ is None:
+            return Outcome("skipped", note="dice-ml is not installed")
+        settings = self.context_.settings
+        codes = self.context_.schema.encode(row)[0]
+        sampler = self.context_.sampler("chained")
+        people = sampler.sample(codes, self.completions + settings.n_samples, row_stream(0, codes, "candidates")).values
+        first, judges = people[: self.completions], people[self.completions :]
+        best: tuple[float, FloatArray, FloatArray] | None = None
+        for person in first:
+            for old, new in self._found(person, self.asked):
+                price = self._price(old, new)
+                if best is not None and price >= best[0]:
+                    continue
+                if self._accepted(self._changed(old, new, judges)).mean() >= settings.confidence:
+                    best = price, old, new
+        return Outcome("unknown", note="no counterfactual found") if best is None else self._outcome(best[1], best[2])
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        warnings.simplefilter("ignore")  # it prints when it finds nothing
+        yield
 
 
 def _typed(target: pd.DataFrame, like: pd.DataFrame, schema: Schema) -> pd.DataFrame:

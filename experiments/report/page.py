@@ -9,9 +9,12 @@ from experiments.config import EXPERIMENTS, TITLES
 from experiments.report.sections import SECTIONS, reader
 from experiments.report.stats import statuses
 from experiments.report.tables import counts, listed, markdown, not_solved, plural
-from experiments.store import Row, read_times
+from experiments.store import Row, read_head, read_times
 
 __all__ = ["write_report", "write_section"]
+
+SOURCED = "clmpr"
+"""Sections that name the rows under each table themselves."""
 
 
 def write_report(folder: Path, docs: Path) -> Path:
@@ -37,6 +40,8 @@ def write_report(folder: Path, docs: Path) -> Path:
         parts.append(f"## ({letter}) {TITLES[letter]}")
         notes = [f"{e.name}: {e.note}" for e in EXPERIMENTS.values() if e.letter == letter and e.note]
         parts += section(read, pictures)
+        if letter not in SOURCED:
+            parts.append(read.source(*(name for name, e in EXPERIMENTS.items() if e.letter == letter)))
         parts += ["\n".join(f"*{note}*  " for note in notes)] if notes else []
     parts += _tail(every)
     page = docs / "reproduction.md"
@@ -57,14 +62,18 @@ def write_section(folder: Path, docs: Path, letter: str) -> Path:
     parts = [
         f"# {TITLES[letter]}",
         f"This page is written by `python -m experiments run {letter}`, then `report --section {letter}`, from stored "
-        "rows; no number in it is typed in, except the paper's own. Intervals are 95 %.",
+        "rows; no number in it is typed in, except the paper's own. Intervals are 95 %. `python -m experiments report "
+        f"--section {letter} --out experiments/rows` writes it again from the rows that are kept.",
         *SECTIONS[letter](read, docs / "img" / "paper"),
     ]
+    versions = next((v for name in names if (v := read_head(folder, name).get("versions"))), {})
     if machine:
         parts.append(f"Machine: {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}.")
+    if versions:
+        parts.append("Libraries: " + ", ".join(f"{name} {v}" for name, v in versions.items() if name != "python") + ".")
     page = docs / f"section-{letter}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+    page.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
     return page
 
 

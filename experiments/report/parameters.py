@@ -37,17 +37,47 @@ def sensitivity(read: Rows, pictures: Path) -> list[str]:
             continue
         out.append(figures.lines(rows, pictures, name, along=_number, label=label, measures=measures, across=across))
         places = sorted({_number(r) for r in rows})
-        body = []
-        for (where, method), group in by(rows, across, "method").items():
-            ends = [summarise([r for r in group if _number(r) == x]) for x in (places[0], places[-1])]
-            body.append([
-                where, label_of(method), ends[0].n,
-                f"{ends[0].valid} → {ends[1].valid}", f"{ends[0].cost} → {ends[1].cost}",
-            ])  # fmt: skip
-        what = f"from {places[0]:g} to {places[-1]:g}"
-        out.append(markdown(["", "method", "people", f"valid ratio, {what}", f"cost, {what}"], body))
+        for title, show in (
+            ("valid ratio", lambda s: f"{100 * s.valid.value:.0f} %" if s.valid.n else "–"),
+            ("average cost", lambda s: f"{s.cost.value:.2f}" if s.cost.n else "–"),
+        ):  # fmt: skip
+            body = []
+            for (where, method), group in by(rows, across, "method").items():
+                found = [summarise([r for r in group if _number(r) == x]) for x in places]
+                body.append([where, label_of(method), found[0].n, *map(show, found)])
+            out.append(markdown([title, "method", "people", *(f"{x:g}" for x in places)], body))
+        names = sorted({r["experiment"] for r in rows})
+        out += [*(_bends(rows, across) if label.startswith("confidence") else []), read.source(*names)]
     out.append("The paper shows these as pictures only, so there are no published numbers to put beside them.")
     return out
+
+
+def _bends(rows: list[Row], across: str) -> list[str]:
+    """The paper says that validity saturates and cost is steep near 1: what the last steps do, beside the others."""
+    places = sorted({_number(r) for r in rows})
+    if len(places) < 4:
+        return []
+    body = []
+    for (where, method), group in by(rows, across, "method").items():
+        found = [summarise([r for r in group if _number(r) == x]) for x in places]
+        half = len(places) // 2
+        parts = []
+        for first, last in ((0, half), (half, len(places) - 1)):
+            width = places[last] - places[first]
+            gain = (found[last].valid.value - found[first].valid.value) / width / 10
+            price = (found[last].cost.value - found[first].cost.value) / width / 10
+            parts += [f"{100 * gain:+.1f}", f"{price:+.3f}"]
+        body.append([where, label_of(method), *parts])
+    low, middle, high = places[0], places[len(places) // 2], places[-1]
+    head = [
+        "", "method", f"points per 0.1, {low:g}–{middle:g}", f"cost per 0.1, {low:g}–{middle:g}",
+        f"points per 0.1, {middle:g}–{high:g}", f"cost per 0.1, {middle:g}–{high:g}",
+    ]  # fmt: skip
+    return [
+        "The paper reads its curves as a valid ratio that saturates and a cost that is steep near 1. If so, the second "
+        "half of the range brings fewer points and costs more than the first:",
+        markdown(head, body),
+    ]
 
 
 def paths(read: Rows, pictures: Path) -> list[str]:

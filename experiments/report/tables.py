@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from experiments.methods import label_of
 from experiments.report.published import published
@@ -27,7 +28,14 @@ __all__ = [
 IMPUTATIONS = ("mean", "knn", "mice")
 
 
-Rows = Callable[[str], list[Row]]
+class Rows(Protocol):
+    """The rows of an experiment by its name, and where they come from."""
+
+    def __call__(self, name: str, /) -> list[Row]: ...
+
+    def source(self, *names: str) -> str: ...
+
+
 NONE = "No rows are stored for this experiment."
 
 

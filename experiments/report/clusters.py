@@ -1,0 +1,109 @@
+"""Means over splits and masks, with intervals that count splits: people and masks of one split share its model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from experiments.report.stats import LEVEL, by, counted
+from experiments.store import Row
+
+__all__ = ["Clustered", "clustered", "cost_of", "difference", "valid_of"]
+
+Value = Callable[[Row], float | None]
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """A mean over the rows of several splits.
+
+    Attributes
+    ----------
+    value : the mean over all rows
+    half : half the 95 % interval: Student's t, one degree of freedom less than there are splits; NaN for one split
+    n, splits : rows and splits
+    between : the standard deviation of the splits' means
+    within : that of the masks' means, within a split
+    """
+
+    value: float
+    half: float
+    n: int
+    splits: int
+    between: float
+    within: float
+
+    def text(self, scale: float = 1.0, digits: int = 2, unit: str = "") -> str:
+        """The mean with its interval.
+
+        >>> Clustered(0.5, 0.1, 20, 5, 0.1, 0.1).text(100, 0, " %")
+        '50 ± 10 %'
+        """
+        if not self.n:
+            return "–"
+        value = f"{scale * self.value:.{digits}f}"
+        return f"{value}{unit}" if math.isnan(self.half) else f"{value} ± {scale * self.half:.{digits}f}{unit}"
+
+    def holds(self, other: float) -> bool:
+        """Whether a number lies in the interval."""
+        return abs(other - self.value) <= self.half
+
+
+def valid_of(row: Row) -> float:
+    """Whether an action is valid as the authors count: it works, and stays within the bounds without being stopped."""
+    return float(bool(row.get("valid")) and row.get("legal") is not False)
+
+
+def cost_of(row: Row) -> float | None:
+    """The cost on the true row."""
+    found: float | None = row.get("cost")
+    return found
+
+
+def clustered(rows: list[Row], value: Value) -> Clustered:
+    """The mean of a value over rows, with splits as clusters (a ratio estimator, linearised).
+
+    >>> rows = [{"split": s, "mask": m, "status": "optimal", "x": s + m / 10} for s in range(3) for m in range(2)]
+    >>> found = clustered(rows, lambda r: r["x"])
+    >>> round(found.value, 2), round(found.half, 2), found.splits
+    (1.05, 2.48, 3)
+    """
+    known = [(row, v) for row in rows if counted(row) and (v := value(row)) is not None]
+    if not known:
+        return Clustered(math.nan, math.nan, 0, 0, math.nan, math.nan)
+    groups: dict[int, dict[int, list[float]]] = {}
+    for row, v in known:
+        groups.setdefault(row["split"], {}).setdefault(row["mask"], []).append(v)
+    sums = np.array([sum(map(sum, masks.values())) for masks in groups.values()])
+    counts = np.array([sum(map(len, masks.values())) for masks in groups.values()], dtype=float)
+    centre, splits = float(sums.sum() / counts.sum()), len(groups)
+    half = math.nan
+    if splits > 1:
+        error = math.sqrt(splits / (splits - 1) * float(((sums - centre * counts) ** 2).sum())) / float(counts.sum())
+        half = float(student.ppf((1 + LEVEL) / 2, splits - 1)) * error
+    inner = [np.var([np.mean(v) for v in masks.values()], ddof=1) for masks in groups.values() if len(masks) > 1]
+    return Clustered(
+        centre, half, len(known), splits, float(np.std(sums / counts, ddof=1)) if splits > 1 else math.nan,
+        math.sqrt(float(np.mean(inner))) if inner else math.nan,
+    )  # fmt: skip
+
+
+def difference(first: list[Row], second: list[Row], value: Value) -> Clustered:
+    """First minus second, person by person and mask by mask, where both have the value."""
+    right = {(r["split"], r["mask"], r["instance"]): value(r) for r in second if counted(r)}
+    paired = []
+    for row in first:
+        key = (row["split"], row["mask"], row["instance"])
+        mine, other = value(row), right.get(key)
+        if mine is not None and other is not None:
+            paired.append({**row, "difference": mine - other})
+    return clustered(paired, lambda r: float(r["difference"]))
+
+
+def by_cell(rows: list[Row]) -> dict[tuple[str, str], dict[str, list[Row]]]:
+    """Rows by data set and model, then by method."""
+    return {cell: by(group, "method") for cell, group in by(rows, "dataset", "model").items()}
