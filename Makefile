@@ -90,5 +90,5 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("ARMIN needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,scip,web,parquet,pdf]" --group test --group readers
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,scip,web,parquet,pdf,sign]" --group test --group readers
 	@touch $@

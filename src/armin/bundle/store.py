@@ -199,6 +199,10 @@ def _parts(explainer: Explainer, known: dict[str, Any], *, trust: bool) -> tuple
                 f"The classifier holds types that are not known to be harmless: {', '.join(unknown)}. Store them all "
                 "the same with trust=True; the bundle then loads with trust=True only."
             )
+        if not unknown and (fault := _refusal(data)) is not None:
+            if not trust:
+                raise fault
+            unknown = ["model.skops"]
         _check_same(explainer, load_model(data, trust=trust))
         parts["model.skops"] = data
         needs += unknown
@@ -208,6 +212,19 @@ def _parts(explainer: Explainer, known: dict[str, Any], *, trust: bool) -> tuple
         parts["model.pickle"] = dump_pickle(explainer.classifier)
         needs.append("model.pickle")
     return parts, needs
+
+
+def _refusal(data: bytes) -> ModelError | None:
+    """Why a model of known types would be refused without trust: it asks for what a file must not ask for."""
+    try:
+        load_model(data, trust=False)
+    except DataError as error:
+        reason = str(error).partition(". ")[0].removeprefix("The bundle's ")
+        return ModelError(
+            f"The classifier cannot be stored safely: {reason}. Store it all the same with trust=True; the bundle then "
+            "loads with trust=True only."
+        )
+    return None
 
 
 def _learned_by(explainer: Explainer) -> dict[str, Any]:
