@@ -1,6 +1,6 @@
 """A zip file that is checked before anything in it is believed.
 
-The checksums find damage and careless edits; they are no signature. What a hostile file could do is limited by the
+The checksums find damage and careless edits; who packed it, a signature says (:mod:`armin.bundle.sign`). What a hostile file could do is limited by the
 readers of the single parts, which never run code unless the user says so.
 """
 
@@ -13,18 +13,21 @@ import os
 import re
 import zipfile
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from armin.bundle.sign import Signature, read_signature
 from armin.errors import DataError
 
 __all__ = [
     "FORMAT",
     "MOST_BYTES",
     "PARTS",
+    "Signed",
     "check_directory",
     "fingerprints",
     "read_archive",
@@ -41,6 +44,7 @@ MOST_BYTES = 2**31
 """A bundle may not have more bytes than this, packed or unpacked."""
 
 MANIFEST = "manifest.json"
+SIGNATURE = "signature.json"
 MEGABYTE = 2**20
 PARTS = {
     "schema.toml": 4 * MEGABYTE,
@@ -53,7 +57,7 @@ PARTS = {
     "learned.pickle": MOST_BYTES,
     "people.json": 4 * MEGABYTE,
     "letter.json": 4 * MEGABYTE,
-    "signature.json": MEGABYTE // 16,
+    SIGNATURE: MEGABYTE // 16,
 }
 """The parts that a bundle may have, and how many bytes each may unpack to. Text that is parsed takes up to some twenty
 times its bytes in memory, so that its limits are narrow; arrays take their bytes."""
@@ -124,7 +128,7 @@ def check_directory(stream: IO[bytes], most: int, shown: str) -> None:
     tail = stream.read()
     end = tail[-_END_SIZE:]
     # a bundle has no comment at its end, and is too small to need the longer form
-    if not end.startswith(_END) or end[-2:] != bytes(2) or tail[: -_END_SIZE].startswith(_END_64):
+    if not end.startswith(_END) or end[-2:] != bytes(2) or tail[:-_END_SIZE].startswith(_END_64):
         raise DataError(f"{shown} is no ARMIN bundle, or is damaged (no zip file). Get it again from its source.")
     listed = int.from_bytes(end[12:16], "little")
     if listed > most:
@@ -143,7 +147,9 @@ def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, shown
         while piece := stream.read(_CHUNK):
             total += len(piece)
             if total > most:
-                raise DataError(f"{info.filename!r} of {shown} unpacks to more than the {most:,} bytes that it may have.")
+                raise DataError(
+                    f"{info.filename!r} of {shown} unpacks to more than the {most:,} bytes that it may have."
+                )
             pieces.append(piece)
     return b"".join(pieces)
 
@@ -164,13 +170,28 @@ def _check_array(content: bytes, what: str) -> None:
         raise DataError(f"{what} holds an array that is not what it claims. Get the bundle again from its source.")
 
 
-def write_archive(path: Path, manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
-    """Write a bundle: all of it or nothing."""
+class Signed(NamedTuple):
+    """What a signature is about, and the signature if there is one."""
+
+    manifest: bytes
+    signature: Signature | None
+
+
+def write_archive(
+    path: Path, manifest: dict[str, Any], parts: dict[str, bytes], sign: Callable[[bytes], bytes] | None = None
+) -> None:
+    """Write a bundle: all of it or nothing; ``sign`` gives the part that signs a manifest."""
     manifest = manifest | {
         "parts": {name: {"bytes": len(part), "sha256": _digest(part)} for name, part in parts.items()}
     }
-    text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False)
-    data = write_stored({MANIFEST: text.encode()} | parts, zipfile.ZIP_DEFLATED)
+    for name, part in parts.items():
+        if len(part) > PARTS[name]:
+            raise DataError(
+                f"The part {name!r} would have {len(part):,} bytes. At most {PARTS[name]:,} are loaded again."
+            )
+    text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False).encode()
+    extra = {} if sign is None else {SIGNATURE: sign(text)}
+    data = write_stored({MANIFEST: text} | extra | parts, zipfile.ZIP_DEFLATED)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         # it may hold people's data: nobody but its owner reads it, from the first byte on
@@ -183,8 +204,11 @@ def write_archive(path: Path, manifest: dict[str, Any], parts: dict[str, bytes])
         raise DataError(f"The bundle {str(path)!r} cannot be written: {error.strerror}.") from None
 
 
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The manifest and the parts of a bundle, as bytes that are what the manifest says; nothing is interpreted."""
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes], Signed]:
+    """The manifest and the parts of a bundle, as bytes that are what the manifest says; nothing is interpreted.
+
+    The signature is read, and not compared with anything.
+    """
     shown = repr(str(path))
     if not path.is_file():
         raise DataError(f"There is no bundle {shown}. Make one with 'armin pack' or armin.bundle.save_bundle.")
@@ -193,7 +217,8 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
             infos = _listed(archive, shown)
             if MANIFEST not in infos or infos[MANIFEST].file_size > _MOST_MANIFEST:
                 raise DataError(f"{shown} is a zip file, but no ARMIN bundle: it has no proper {MANIFEST}.")
-            manifest = _manifest(read_entry(archive, infos[MANIFEST], _MOST_MANIFEST, shown), shown)
+            raw = read_entry(archive, infos[MANIFEST], _MOST_MANIFEST, shown)
+            manifest = _manifest(raw, shown)
             _check_names(infos, manifest, shown)
             parts = {
                 name: read_entry(archive, info, PARTS[name], shown) for name, info in infos.items() if name != MANIFEST
@@ -202,13 +227,14 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
         raise
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
         raise DataError(f"{shown} is no ARMIN bundle, or is damaged ({error}). Get it again from its source.") from None
+    signature = parts.pop(SIGNATURE, None)
     for name, part in parts.items():
         if _digest(part) != manifest["parts"][name]["sha256"]:
             raise DataError(
                 f"The part {name!r} of {shown} is not the one that was packed: its checksum differs. "
                 "Get the bundle again from its source."
             )
-    return manifest, parts
+    return manifest, parts, Signed(raw, None if signature is None else read_signature(signature))
 
 
 def _opened(stream: IO[bytes], shown: str) -> zipfile.ZipFile:
@@ -273,7 +299,7 @@ def _check_names(infos: dict[str, zipfile.ZipInfo], manifest: dict[str, Any], sh
     ):
         raise DataError(f"{shown} is no ARMIN bundle: its {MANIFEST} does not list the parts.")
     for name in infos:
-        if name != MANIFEST and (name not in PARTS or name not in listed):
+        if name not in (MANIFEST, SIGNATURE) and (name not in PARTS or name not in listed):
             raise DataError(
                 f"{shown} holds {name[:80]!r}, which does not belong into a bundle. Get it from its source."
             )

@@ -119,7 +119,9 @@ def _spline(spline: Any) -> str | None:
     t, c, k = spline.t, spline.c, spline.k
     if not (_whole(k) and 0 <= k <= 20 and spline.axis == 0):
         return "k"
-    if not (isinstance(t, np.ndarray) and t.ndim == 1 and t.dtype == np.float64 and _finite(t) and (t[1:] >= t[:-1]).all()):
+    if not (
+        isinstance(t, np.ndarray) and t.ndim == 1 and t.dtype == np.float64 and _finite(t) and (t[1:] >= t[:-1]).all()
+    ):
         return "t"
     if not (isinstance(c, np.ndarray) and c.ndim >= 1 and c.dtype == np.float64 and c.shape[0] + k + 1 == t.size):
         return "c"
@@ -166,7 +168,11 @@ def _one_hot(encoder: Any) -> str | None:
             if at is not None and not (_whole(at) and 0 <= at < sizes[i]):
                 return "_drop_idx_after_grouping"
             sizes[i] -= at is not None
-    return None if list(own["_n_features_outs"]) == sizes and all(map(_whole, own["_n_features_outs"])) else "_n_features_outs"
+    return (
+        None
+        if list(own["_n_features_outs"]) == sizes and all(map(_whole, own["_n_features_outs"]))
+        else "_n_features_outs"
+    )
 
 
 def _ordinal(encoder: Any) -> str | None:
