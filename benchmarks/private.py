@@ -1,9 +1,9 @@
 """What does keeping no rows cost? ``python -m benchmarks.private``.
 
 The samplers that keep less about people, beside the default and what they are made from: same training rows, same
-hidden values, same run as ``benchmarks.samplers`` (at most 5,000 rows to fit on, two values hidden in each of 200 held-out
-rows, 100 draws). Energy score of what was hidden; the difference to the default on the same rows with its standard error;
-how many training rows a bundle would keep, and how many of these are the only one with their values.
+hidden values, as in ``benchmarks.samplers`` (at most 5,000 rows to fit on, two values hidden in each of 200 held-out
+rows, 100 draws). Energy score of what was hidden; the difference to the default on the same rows, with its standard
+error; how many training rows a bundle would keep, and how many of these are the only one with their values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from armin.impute import ChainedEquations, GaussianCopula, NearestDonors, Privat
 from armin.impute.anonymous import unique_rows
 from armin.impute.assess import assess
 from armin.impute.neighbours import Neighbours
-
 from benchmarks.samplers import split
 
 WAYS = {

@@ -43,7 +43,8 @@ _BY_MODULE = {
     "impute._iterative": "IterativeImputer",
     "impute._knn": "KNNImputer",
     "preprocessing._data": (
-        "Binarizer MaxAbsScaler MinMaxScaler Normalizer PowerTransformer QuantileTransformer RobustScaler StandardScaler"
+        "Binarizer MaxAbsScaler MinMaxScaler Normalizer PowerTransformer QuantileTransformer RobustScaler "
+        "StandardScaler"
     ),
     "preprocessing._discretization": "KBinsDiscretizer",
     "preprocessing._encoders": "OneHotEncoder OrdinalEncoder",
@@ -71,7 +72,7 @@ _INSIDE = (
     "sklearn.linear_model._sgd_fast.",
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
 )
-"""What boosters hold that is no estimator: losses without a state of their own, and what is checked with its booster."""
+"""What boosters hold that is no estimator: losses without a state of their own, and what is checked with them."""
 
 
 def is_allowed(name: str) -> bool:

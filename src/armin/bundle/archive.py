@@ -1,7 +1,7 @@
 """A zip file that is checked before anything in it is believed.
 
-The checksums find damage and careless edits; who packed it, a signature says (:mod:`armin.bundle.sign`). What a hostile file could do is limited by the
-readers of the single parts, which never run code unless the user says so.
+The checksums find damage and careless edits; who packed it, a signature says (:mod:`armin.bundle.sign`). What a
+hostile file could do is limited by the readers of the single parts, which never run code unless the user says so.
 """
 
 from __future__ import annotations

@@ -250,7 +250,7 @@ def _text(vectorizer: Any) -> str | None:
 
 
 def _libsvm(machine: Any) -> str | None:
-    """libsvm takes pointers to these arrays, and believes the number of support vectors and of classes."""
+    """Libsvm takes pointers to these arrays, and believes the number of support vectors and of classes."""
     own = vars(machine)
     vectors, each, weights, bias = (own[k] for k in ("support_vectors_", "_n_support", "_dual_coef_", "_intercept_"))
     if own["_sparse"] or own["kernel"] not in ("linear", "poly", "rbf", "sigmoid") or "_impl" in own:

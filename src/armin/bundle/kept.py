@@ -36,8 +36,8 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
     rows = _rows(learned)
     if rows.shape[0]:
         said.append(
-            f"Of the {rows.shape[0]:,} rows that are kept, {unique_rows(rows):,} are the only one with their values: who "
-            "knows enough about such a person can look up the rest."
+            f"Of the {rows.shape[0]:,} rows that are kept, {unique_rows(rows):,} are the only one with their values: "
+            "who knows enough about such a person can look up the rest."
         )
     if learned.get("carried_"):
         said.append(f"What these people hold in {', '.join(learned['carried_'])}, which is carried along.")

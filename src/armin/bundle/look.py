@@ -35,25 +35,26 @@ def inspect_bundle(path: str | Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        As found in the file: "features", "settings", "desired", "model" (the classes of its steps), "trust" (what is not
-        loaded without trust), "native" (whose own reader reads a part of the model), "learned" (what was learned, and the
-        largest table of numbers in it), "people", "letter", "bytes", "fingerprint" (SHA-256 of the model, the schema and
-        the whole) and "signed" (the key's fingerprint, and whether the signature is right). As its packer says: the
-        entries of ``CLAIMED``, and what else the manifest holds.
+        As found in the file: "features", "settings", "desired", "model" (the classes of its steps), "trust" (what is
+        not loaded without trust), "native" (whose own reader reads a part of the model), "learned" (the classes of what
+        was learned, how many arrays it has, and how many whole rows stand in the longest of them), "people", "letter",
+        "bytes", "fingerprint" (SHA-256 of the model, the schema and the whole) and "signed" (the key's fingerprint, and
+        whether the signature is right). As its packer says: the entries of ``CLAIMED``, and what else the manifest
+        holds.
     """
     manifest, parts, signed = read_archive(Path(path))
     needs = [name for name in parts if name.endswith(".pickle")]
     model = parts.get("model.skops")
     if model is not None:
         needs += unknown_types(model)
-    settings = _settings(parts)
+    settings, columns = _settings(parts), _columns(parts)
     found = {
-        "features": _columns(parts),
+        "features": columns,
         "desired": _several(settings.pop("desired", [])),
         "settings": settings,
         "model": ["model.pickle"] if model is None else _steps(model),
         "native": [] if model is None else _native(model),
-        "learned": _learned(parts),
+        "learned": _learned(parts, len(columns)),
         "people": _count(parts),
         "trust": needs,
         "letter": sorted(own_texts(parts)),
@@ -150,8 +151,8 @@ def _nodes(root: Any) -> Iterator[dict[str, Any]]:
             stack.extend(node.values() if isinstance(node, dict) else node)
 
 
-def _learned(parts: dict[str, bytes]) -> dict[str, Any]:
-    """What was learned, by the names of its classes, and the largest table of numbers that stands beside it."""
+def _learned(parts: dict[str, bytes], width: int) -> dict[str, Any]:
+    """What was learned, by the names of its classes, and how many rows of ``width`` columns stand beside it at most."""
     try:
         outline = json.loads(parts.get("learned.json", b"null"))
     except (ValueError, RecursionError):
@@ -159,9 +160,10 @@ def _learned(parts: dict[str, bytes]) -> dict[str, Any]:
     kinds = {str(node["$"]) for node in _nodes(outline) if "$" in node}
     arrays = read_stored(parts["learned.npz"], "learned.npz") if "learned.npz" in parts else {}
     shapes = [np.load(io.BytesIO(array), allow_pickle=False).shape for array in arrays.values()]
-    largest = max((shape for shape in shapes if len(shape) == 2), key=lambda shape: shape[0] * shape[1], default=None)
+    # as many rows as columns may be a table of correlations
+    tables = [shape[0] for shape in shapes if len(shape) == 2 and shape[1] == width < shape[0]]
     return {
         "classes": sorted(kind for kind in kinds if kind[:1].isupper()),
         "arrays": len(shapes),
-        "largest": None if largest is None else list(largest),
+        "rows": max(tables, default=0),
     }

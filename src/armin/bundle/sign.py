@@ -106,8 +106,8 @@ def require_signature(manifest: bytes, signature: Signature | None, trusted: Seq
     if signer not in known:
         who = "by nobody" if signer is None else f"with {signer}"
         raise DataError(
-            f"The bundle must be signed with a key that is trusted here ({', '.join(sorted(known))}). It is signed {who}. "
-            "Get it from who holds the key, or name the public key of whoever signed it, if you trust them."
+            f"The bundle must be signed with a key that is trusted here ({', '.join(sorted(known))}). It is signed "
+            f"{who}. Get it from who holds the key, or name the public key of whoever signed it, if you trust them."
         )
     return signer
 

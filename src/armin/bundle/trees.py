@@ -201,12 +201,12 @@ def bad_model(name: str, what: str) -> DataError:
     """The refusal of a model that contradicts itself.
 
     >>> print(bad_model("OneHotEncoder", "categories_"))
-    The bundle's OneHotEncoder is broken: 'categories_' does not fit the rest of it, or does more than decide. Using it could
-    crash Python or open files. Get the bundle again from its source, or load it with trust=True (--trust).
+    The bundle's OneHotEncoder is broken: 'categories_' does not fit the rest of it, or does more than decide. Using it
+    could crash Python or open files. Get the bundle again from its source, or load it with trust=True (--trust).
     """
     return DataError(
-        f"The bundle's {name} is broken: {what!r} does not fit the rest of it, or does more than decide. Using it could "
-        "crash Python or open files. Get the bundle again from its source, or load it with trust=True (--trust)."
+        f"The bundle's {name} is broken: {what!r} does not fit the rest of it, or does more than decide. Using it "
+        "could crash Python or open files. Get the bundle again from its source, or load it with trust=True (--trust)."
     )
 
 

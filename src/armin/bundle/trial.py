@@ -18,9 +18,7 @@ MEMORY = 4 * 2**30
 """Bytes of address space that a trial may take."""
 
 _REFUSED, _PATIENCE = 3, 4
-_CALM = {
-    name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
-}
+_CALM = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONDONTWRITEBYTECODE"), "1")
 
 
 def try_bundle(path: str | Path, *, seconds: int = SECONDS, memory: int = MEMORY) -> None:

@@ -124,11 +124,6 @@ def inspect(
 def _tell(found: dict[str, Any], name: str) -> None:
     """What was found, then what the packer says, each said to be that."""
     learned = found["learned"]
-    table = (
-        ""
-        if learned["largest"] is None
-        else "; the largest table has {} rows of {} numbers".format(*learned["largest"])
-    )
     said = {
         "File": f"{name}, {found['bytes'] / 1e6:.2f} MB, {found['format']}",
         "Signed": _signed(found["signed"]),
@@ -136,7 +131,7 @@ def _tell(found: dict[str, Any], name: str) -> None:
         "Method": f"{found.get('method')}; wanted: {' or '.join(map(str, found['desired']))}",
         "Columns": ", ".join(found["features"]),
         "Settings": ", ".join(f"{key}={value}" for key, value in found["settings"].items()),
-        "Learned": f"{', '.join(learned['classes']) or 'in a pickle'}{table}",
+        "Learned": f"{', '.join(learned['classes']) or 'in a pickle'}; whole rows found: {learned['rows']:,}",
         "Fingerprint": ", ".join(f"{what} {value[:12]}" for what, value in found["fingerprint"].items() if value),
         "People": f"prepared applicants: {found['people']}",
         "Letter": ", ".join(found["letter"]) or "as packaged with ARMIN",

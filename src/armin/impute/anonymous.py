@@ -46,12 +46,11 @@ def grouped(X: FloatArray, schema: Schema, at_least: int) -> FloatArray:
     way round.
 
     >>> schema = Schema((Feature("a", "integer", lower=0, upper=9), Feature("b", "integer", lower=0, upper=9)))
-    >>> grouped(np.array([[1.0, 1], [2, 3], [8, 8], [8, 9], [9, 9]]), schema, 2)
+    >>> grouped(np.array([[1.0, 1], [2, 3], [7, 8], [9, 8]]), schema, 2)
     array([[2., 2.],
            [2., 2.],
-           [8., 9.],
-           [8., 9.],
-           [8., 9.]])
+           [8., 8.],
+           [8., 8.]])
     """
     filled = X.copy()
     for d in range(X.shape[1]):

@@ -54,7 +54,7 @@ class PrivateCopula(
         """Group means by column, and correlations."""
         return [
             self._keeps(
-                f"for each number the means of groups of at least {self.at_least} people, for each category how often it "
-                "occurred, and the correlation of each pair of columns. No row, and no value of one person."
+                f"for each number the means of groups of at least {self.at_least} people, for each category how often "
+                "it occurred, and the correlation of each pair of columns. No row, and no value of one person."
             )
         ]

@@ -135,8 +135,8 @@ def _check_categories(feature: Feature) -> None:
 def _check_format(feature: Feature) -> None:
     if feature.format and (len(feature.format) > LONGEST_FORMAT or not PLAIN_FORMAT.fullmatch(feature.format)):
         raise SchemaError(
-            f"The format of {feature.name!r} must be a text of at most {LONGEST_FORMAT} characters with one plain number "
-            f"format in it, such as '{{:,.0f}} km': no more than two digits of width and decimals. "
+            f"The format of {feature.name!r} must be a text of at most {LONGEST_FORMAT} characters with one plain "
+            f"number format in it, such as '{{:,.0f}} km': no more than two digits of width and decimals. "
             f"Got {feature.format[:80]!r} instead."
         )
     samples: tuple[Value | None, ...] = feature.categories or ("",)
