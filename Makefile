@@ -5,10 +5,18 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ARMIN_DATA ?= $(wildcard ../shared/data)
 export ARMIN_DATA
+EXTRAS := plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,scip,web,parquet,pdf,sign
 # one thread per test worker: the workers share the cores
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test test-slow test-oldest test-bare lint types contract unit bench fuzz mutants paper paper-pages paper-quick docs clean
+# the releases that the tests last passed with, for the Python that they were resolved for; elsewhere pip decides
+PINNED := 3.11
+PINS := $(shell $(PYTHON) -c 'import sys; print("--constraint .ci/constraints.txt" if "%d.%d" % sys.version_info[:2] == "$(PINNED)" else "")')
+
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WANTED = --editable ".[$(EXTRAS)]" --group test --group readers
+
+.PHONY: lock sbom audit demo test test-slow test-oldest test-bare lint types contract unit bench fuzz mutants paper paper-pages paper-quick docs clean
 
 demo: $(READY)
 	@$(BIN)/armin demo
@@ -83,16 +91,37 @@ JOBS ?= 1
 fuzz: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.fuzz --seconds $(SECONDS) --jobs $(JOBS) --json out/fuzz.json
 
+# pins for CI, from an environment that pip resolves anew by pyproject.toml alone
+lock:
+	rm -rf .venv-lock
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]" --group test --group readers --group audit
+	{ sed -n '/^#/p' .ci/constraints.txt; .venv-lock/bin/python -m pip freeze --exclude-editable | grep '=='; } > .ci/constraints.new
+	mv .ci/constraints.new .ci/constraints.txt
+	rm -rf .venv-lock
+
+# what the package is made of, as CycloneDX JSON
+sbom: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) --group audit
+	mkdir -p out
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON -o out/sbom.json $(BIN)/python
+
+# known holes in what is installed; needs a network that reaches a database of advisories
+audit: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) --group audit
+	$(BIN)/pip-audit --strict --skip-editable --progress-spinner off
+
 docs: $(READY)
 	$(BIN)/python docs/build.py
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-bare out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lock .venv-oldest .venv-bare out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # A stamp, so that the environment is made once and made again when the project file changes.
-$(READY): pyproject.toml
+$(READY): pyproject.toml .ci/constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("ARMIN needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,scip,web,parquet,pdf]" --group test --group readers
+	$(INSTALL) $(PINS) $(WANTED) || { [ -z "$(STRICT)" ] && echo "The pins cannot be had here: pip decides." >&2 && $(INSTALL) $(WANTED); }
 	@touch $@

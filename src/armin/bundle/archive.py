@@ -1,7 +1,7 @@
 """A zip file that is checked before anything in it is believed.
 
-The checksums find damage and careless edits; they are no signature. What a hostile file could do is limited by the
-readers of the single parts, which never run code unless the user says so.
+The checksums find damage and careless edits; who packed it, a signature says (:mod:`armin.bundle.sign`). What a
+hostile file could do is limited by the readers of the single parts, which never run code unless the user says so.
 """
 
 from __future__ import annotations
@@ -13,28 +13,63 @@ import os
 import re
 import zipfile
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from armin.bundle.sign import Signature, read_signature
 from armin.errors import DataError
 
-__all__ = ["FORMAT", "MOST_BYTES", "fingerprints", "read_archive", "read_stored", "write_archive", "write_stored"]
+__all__ = [
+    "FORMAT",
+    "MOST_BYTES",
+    "PARTS",
+    "Signed",
+    "check_directory",
+    "fingerprints",
+    "read_archive",
+    "read_entry",
+    "read_stored",
+    "write_archive",
+    "write_stored",
+]
 
 FORMAT = 1
 """Version of the bundle's format that this release writes, and the newest that it reads."""
 
 MOST_BYTES = 2**31
-"""A bundle may not unpack to more than this."""
+"""A bundle may not have more bytes than this, packed or unpacked."""
 
 MANIFEST = "manifest.json"
-PARTS = (
-    "schema.toml", "settings.json", "like.json", "model.skops", "model.pickle", "learned.json", "learned.npz",
-    "learned.pickle", "people.json", "letter.json",
-)  # fmt: skip
-_MOST_MANIFEST = 2**22
+SIGNATURE = "signature.json"
+MEGABYTE = 2**20
+PARTS = {
+    "schema.toml": 4 * MEGABYTE,
+    "settings.json": MEGABYTE,
+    "like.json": 4 * MEGABYTE,
+    "model.skops": 1024 * MEGABYTE,
+    "model.pickle": MOST_BYTES,
+    "learned.json": 32 * MEGABYTE,
+    "learned.npz": 1024 * MEGABYTE,
+    "learned.pickle": MOST_BYTES,
+    "people.json": 4 * MEGABYTE,
+    "letter.json": 4 * MEGABYTE,
+    SIGNATURE: MEGABYTE // 16,
+}
+"""The parts that a bundle may have, and how many bytes each may unpack to. Text that is parsed takes up to some twenty
+times its bytes in memory, so that its limits are narrow; arrays take their bytes."""
+
+_MOST_MANIFEST = 4 * MEGABYTE
+_MOST_OUTLINE = 32 * MEGABYTE
+"""What lists the parts of a model, inside a model's file."""
+
+_MOST_LIST = MEGABYTE // 16
+_CHUNK = MEGABYTE
+_END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
+_END_SIZE, _END_64_SIZE = 22, 20
 _DAWN = (1980, 1, 1, 0, 0, 0)
 
 
@@ -64,13 +99,15 @@ def read_stored(data: bytes, what: str) -> dict[str, bytes]:
     {'a.txt': b'hello'}
     """
     try:
+        check_directory(io.BytesIO(data), 64 * MEGABYTE, what)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
             if any(i.compress_type != zipfile.ZIP_STORED for i in infos) or sum(i.file_size for i in infos) > len(data):
                 raise DataError(f"{what} claims to be larger than it is. Get the bundle again from its source.")
             if len({i.filename for i in infos}) != len(infos):
                 raise DataError(f"{what} names an entry twice. Get the bundle again from its source.")
-            entries = {i.filename: archive.read(i) for i in infos}
+            limits = {i: _MOST_OUTLINE if i.filename.endswith(".json") else len(data) for i in infos}
+            entries = {i.filename: read_entry(archive, i, limits[i], what) for i in infos}
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
         if isinstance(error, DataError):
             raise
@@ -79,6 +116,42 @@ def read_stored(data: bytes, what: str) -> dict[str, bytes]:
         if name.endswith(".npy"):
             _check_array(content, what)
     return entries
+
+
+def check_directory(stream: IO[bytes], most: int, shown: str) -> None:
+    """Refuse a zip file whose list of contents is longer than ``most`` bytes: all of it would be read at once.
+
+    >>> check_directory(io.BytesIO(write_stored({"a.txt": b"hello"})), 100, "x")
+    """
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(size - _END_SIZE - _END_64_SIZE, 0))
+    tail = stream.read()
+    end = tail[-_END_SIZE:]
+    # a bundle has no comment at its end, and is too small to need the longer form
+    if not end.startswith(_END) or end[-2:] != bytes(2) or tail[:-_END_SIZE].startswith(_END_64):
+        raise DataError(f"{shown} is no ARMIN bundle, or is damaged (no zip file). Get it again from its source.")
+    listed = int.from_bytes(end[12:16], "little")
+    if listed > most:
+        raise DataError(f"{shown} lists its contents in {listed:,} bytes. At most {most:,} are read.")
+    stream.seek(0)
+
+
+def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, shown: str) -> bytes:
+    """One entry of a zip file, read piece by piece: what it claims to hold is not believed."""
+    if info.file_size > most:
+        raise DataError(
+            f"{info.filename!r} of {shown} would unpack to {info.file_size:,} bytes. It may have at most {most:,}."
+        )
+    pieces, total = list[bytes](), 0
+    with archive.open(info) as stream:
+        while piece := stream.read(_CHUNK):
+            total += len(piece)
+            if total > most:
+                raise DataError(
+                    f"{info.filename!r} of {shown} unpacks to more than the {most:,} bytes that it may have."
+                )
+            pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _check_array(content: bytes, what: str) -> None:
@@ -97,16 +170,33 @@ def _check_array(content: bytes, what: str) -> None:
         raise DataError(f"{what} holds an array that is not what it claims. Get the bundle again from its source.")
 
 
-def write_archive(path: Path, manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
-    """Write a bundle: all of it or nothing."""
+class Signed(NamedTuple):
+    """What a signature is about, and the signature if there is one."""
+
+    manifest: bytes
+    signature: Signature | None
+
+
+def write_archive(
+    path: Path, manifest: dict[str, Any], parts: dict[str, bytes], sign: Callable[[bytes], bytes] | None = None
+) -> None:
+    """Write a bundle: all of it or nothing; ``sign`` gives the part that signs a manifest."""
     manifest = manifest | {
         "parts": {name: {"bytes": len(part), "sha256": _digest(part)} for name, part in parts.items()}
     }
-    text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False)
-    data = write_stored({MANIFEST: text.encode()} | parts, zipfile.ZIP_DEFLATED)
+    for name, part in parts.items():
+        if len(part) > PARTS[name]:
+            raise DataError(
+                f"The part {name!r} would have {len(part):,} bytes. At most {PARTS[name]:,} are loaded again."
+            )
+    text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False).encode()
+    extra = {} if sign is None else {SIGNATURE: sign(text)}
+    data = write_stored({MANIFEST: text} | extra | parts, zipfile.ZIP_DEFLATED)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        beside.write_bytes(data)
+        # it may hold people's data: nobody but its owner reads it, from the first byte on
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
+            stream.write(data)
         beside.replace(path)
     except OSError as error:
         with suppress(OSError):
@@ -114,30 +204,45 @@ def write_archive(path: Path, manifest: dict[str, Any], parts: dict[str, bytes])
         raise DataError(f"The bundle {str(path)!r} cannot be written: {error.strerror}.") from None
 
 
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The manifest and the parts of a bundle, as bytes that are what the manifest says; nothing is interpreted."""
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes], Signed]:
+    """The manifest and the parts of a bundle, as bytes that are what the manifest says; nothing is interpreted.
+
+    The signature is read, and not compared with anything.
+    """
     shown = repr(str(path))
     if not path.is_file():
         raise DataError(f"There is no bundle {shown}. Make one with 'armin pack' or armin.bundle.save_bundle.")
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as stream, _opened(stream, shown) as archive:
             infos = _listed(archive, shown)
             if MANIFEST not in infos or infos[MANIFEST].file_size > _MOST_MANIFEST:
                 raise DataError(f"{shown} is a zip file, but no ARMIN bundle: it has no proper {MANIFEST}.")
-            manifest = _manifest(archive.read(infos[MANIFEST]), shown)
+            raw = read_entry(archive, infos[MANIFEST], _MOST_MANIFEST, shown)
+            manifest = _manifest(raw, shown)
             _check_names(infos, manifest, shown)
-            parts = {name: archive.read(info) for name, info in infos.items() if name != MANIFEST}
+            parts = {
+                name: read_entry(archive, info, PARTS[name], shown) for name, info in infos.items() if name != MANIFEST
+            }
     except DataError:
         raise
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
         raise DataError(f"{shown} is no ARMIN bundle, or is damaged ({error}). Get it again from its source.") from None
+    signature = parts.pop(SIGNATURE, None)
     for name, part in parts.items():
         if _digest(part) != manifest["parts"][name]["sha256"]:
             raise DataError(
                 f"The part {name!r} of {shown} is not the one that was packed: its checksum differs. "
                 "Get the bundle again from its source."
             )
-    return manifest, parts
+    return manifest, parts, Signed(raw, None if signature is None else read_signature(signature))
+
+
+def _opened(stream: IO[bytes], shown: str) -> zipfile.ZipFile:
+    size = stream.seek(0, io.SEEK_END)
+    if size > MOST_BYTES:
+        raise DataError(f"{shown} has {size:,} bytes. A bundle may have at most {MOST_BYTES:,}.")
+    check_directory(stream, _MOST_LIST, shown)
+    return zipfile.ZipFile(stream)
 
 
 def fingerprints(manifest: dict[str, Any]) -> dict[str, str]:
@@ -194,7 +299,7 @@ def _check_names(infos: dict[str, zipfile.ZipInfo], manifest: dict[str, Any], sh
     ):
         raise DataError(f"{shown} is no ARMIN bundle: its {MANIFEST} does not list the parts.")
     for name in infos:
-        if name != MANIFEST and (name not in PARTS or name not in listed):
+        if name not in (MANIFEST, SIGNATURE) and (name not in PARTS or name not in listed):
             raise DataError(
                 f"{shown} holds {name[:80]!r}, which does not belong into a bundle. Get it from its source."
             )

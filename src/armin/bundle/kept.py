@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from armin.arrays import FloatArray
+from armin.bundle.trees import parts_of
+from armin.impute.anonymous import unique_rows
+from armin.impute.neighbours import Neighbours
 from armin.learned import kept
 
 __all__ = ["what_is_kept"]
@@ -27,8 +33,21 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
         said.append(
             f"{len(learned['people_']):,} complete rows of real people who were rejected, to test the promise on."
         )
+    rows = _rows(learned)
+    if rows.shape[0]:
+        said.append(
+            f"Of the {rows.shape[0]:,} rows that are kept, {unique_rows(rows):,} are the only one with their values: "
+            "who knows enough about such a person can look up the rest."
+        )
     if learned.get("carried_"):
         said.append(f"What these people hold in {', '.join(learned['carried_'])}, which is carried along.")
     if learned.get("calibrations_"):
         said.append("For how many of these people plans worked, at each level of confidence.")
     return said
+
+
+def _rows(learned: dict[str, Any]) -> FloatArray:
+    """All whole rows in what was learned, whoever keeps them."""
+    found = [part.codes for part in parts_of(learned) if isinstance(part, Neighbours)]
+    found += [learned[name] for name in ("people_", "others_") if learned.get(name) is not None]
+    return np.concatenate(found) if found else np.empty((0, 0))

@@ -8,6 +8,7 @@ import zipfile
 from typing import Any
 
 from armin.bundle.archive import write_stored
+from armin.bundle.checks import check_model
 from armin.bundle.trees import check_trees, parts_of
 from armin.bundle.types import KNOWN, contents, skops, unknown_types
 from armin.errors import DataError, MissingDependencyError, ModelError
@@ -31,15 +32,15 @@ def dump_model(model: Any) -> bytes:
 
 def load_model(data: bytes, *, trust: bool) -> Any:
     """The model behind :func:`dump_model`; types that are not known are refused by name unless trusted."""
-    made, odd = contents(data)
+    made, _ = contents(data)
     sio = skops()
     try:
-        if odd and not trust:
-            raise _untrusted(odd)
+        if not trust and (unknown := unknown_types(data)):
+            raise _untrusted(unknown)
         model = sio.loads(
             data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(KNOWN & {name for _, name in made})
         )
-    except ModelError:
+    except (ModelError, DataError):
         raise
     except sio.exceptions.UntrustedTypesFoundException:
         raise _untrusted(unknown_types(data)) from None
@@ -53,7 +54,7 @@ def load_model(data: bytes, *, trust: bool) -> Any:
             f"The bundle's model cannot be loaded ({type(error).__name__}). It is damaged, or was made with other "
             "versions of the libraries; 'armin inspect' shows which."
         ) from None
-    check_trees(model)
+    (check_trees if trust else check_model)(model)
     _remind(model)
     return model
 

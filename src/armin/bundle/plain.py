@@ -147,7 +147,7 @@ class Reader:
         """The thing behind JSON text."""
         try:
             return self._read(json.loads(text), 0)
-        except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
             if isinstance(error, DataError):
                 raise
             raise DataError(
@@ -177,6 +177,8 @@ class Reader:
             return cls.restored(state)
         made: Any = object.__new__(cls)
         made.__dict__.update(state)
+        if hasattr(cls, "check_stored"):
+            made.check_stored()
         return made
 
     def _simple(self, kind: str) -> Callable[[Any], Any] | None:

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from armin.bundle.archive import fingerprints, read_archive, read_stored, write_archive, write_stored
@@ -20,15 +20,15 @@ from armin.bundle.look import own_texts
 from armin.bundle.manifest import NATIVE, OBJECT, describe, settings_of
 from armin.bundle.model import dump_model, dump_pickle, load_model, load_pickle
 from armin.bundle.plain import Reader, Writer
+from armin.bundle.probe import check_same
+from armin.bundle.sign import make_signature, require_signature
 from armin.bundle.types import unknown_types
 from armin.errors import ArminError, DataError, ModelError, ParameterError
 from armin.explainer import ARMIN, ImputationAR, RobustAR
 from armin.explainer.estimator import Explainer
 from armin.impute import NativeMissing
-from armin.impute.legal import uniform
 from armin.learned import slim
 from armin.letter.own import OwnWords, check_words, read_words
-from armin.models.oracle import Oracle
 from armin.prefit import Prefit
 from armin.recourse.origin import Origin
 from armin.schema import Schema
@@ -38,8 +38,6 @@ __all__ = ["Bundle", "load_bundle", "save_bundle"]
 METHODS: dict[str, type[Explainer]] = {"ARMIN": ARMIN, "RobustAR": RobustAR, "ImputationAR": ImputationAR}
 LEARNED = ("cost_", "sampler_", "imputer_", "people_", "others_", "carried_", "calibrations_", "held_out_")
 """What an explainer has learned, by the names under which it is stored."""
-
-PROBES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +78,7 @@ def save_bundle(
     letter: str | Path | OwnWords | None = None,
     created: datetime | None = None,
     trust: bool = False,
+    sign: str | Path | None = None,
 ) -> Path:
     """Write a fitted explainer into one file that is safe to load.
 
@@ -94,6 +93,7 @@ def save_bundle(
     created : the date that the bundle states; now if left out. With the same date, the same explainer gives the
         same bytes
     trust : store what cannot be stored safely all the same; such a bundle is only loaded with ``trust=True``
+    sign : a PEM file with an Ed25519 private key, to sign the bundle with; see ``docs/bundle.md``
 
     Returns
     -------
@@ -128,11 +128,11 @@ def save_bundle(
         "letter": sorted(words),
         "trust": needs,
     }
-    write_archive(Path(path), manifest, parts)
+    write_archive(Path(path), manifest, parts, None if sign is None else partial(make_signature, key_file=sign))
     return Path(path)
 
 
-def load_bundle(path: str | Path, *, trust: bool = False) -> Bundle:
+def load_bundle(path: str | Path, *, trust: bool = False, trusted_keys: Sequence[str | Path] = ()) -> Bundle:
     """Load a bundle.
 
     Parameters
@@ -140,12 +140,15 @@ def load_bundle(path: str | Path, *, trust: bool = False) -> Bundle:
     path : the file
     trust : whether to load types that are not known to be harmless, and pickles, which run the code they hold; say
         so only for a file from somebody you trust
+    trusted_keys : PEM files with public keys; if there are any, the bundle must be signed with one of them
 
     Returns
     -------
     Bundle
     """
-    manifest, parts = read_archive(Path(path))
+    manifest, parts, signed = read_archive(Path(path))
+    if trusted_keys:
+        require_signature(*signed, trusted_keys)
     method = METHODS.get(str(manifest.get("method")))
     missing = [name for name in ("schema.toml", "settings.json", "like.json") if name not in parts]
     if method is None or missing or ("model.skops" in parts) == ("model.pickle" in parts):
@@ -199,7 +202,11 @@ def _parts(explainer: Explainer, known: dict[str, Any], *, trust: bool) -> tuple
                 f"The classifier holds types that are not known to be harmless: {', '.join(unknown)}. Store them all "
                 "the same with trust=True; the bundle then loads with trust=True only."
             )
-        _check_same(explainer, load_model(data, trust=trust))
+        if not unknown and (fault := _refusal(data)) is not None:
+            if not trust:
+                raise fault
+            unknown = ["model.skops"]
+        check_same(explainer, load_model(data, trust=trust))
         parts["model.skops"] = data
         needs += unknown
     except ModelError:
@@ -210,6 +217,19 @@ def _parts(explainer: Explainer, known: dict[str, Any], *, trust: bool) -> tuple
     return parts, needs
 
 
+def _refusal(data: bytes) -> ModelError | None:
+    """Why a model of known types would be refused without trust: it asks for what a file must not ask for."""
+    try:
+        load_model(data, trust=False)
+    except DataError as error:
+        reason = str(error).partition(". ")[0].removeprefix("The bundle's ")
+        return ModelError(
+            f"The classifier cannot be stored safely: {reason}. Store it all the same with trust=True; the bundle then "
+            "loads with trust=True only."
+        )
+    return None
+
+
 def _learned_by(explainer: Explainer) -> dict[str, Any]:
     """What an explainer has learned, by name."""
     fitted = explainer.current
@@ -218,31 +238,6 @@ def _learned_by(explainer: Explainer) -> dict[str, Any]:
     return {
         name: value.fitted if isinstance(value, Prefit) else value for name, value in found.items() if value is not None
     }
-
-
-def _check_same(explainer: Explainer, model: Any) -> None:
-    """Refuse a stored model that decides other than the one at hand."""
-    rng = np.random.default_rng(0)
-    codes = np.column_stack([uniform(feature, PROBES, rng) for feature in explainer.schema])
-    oracle = Oracle(explainer.classifier, explainer.schema, explainer.fitted_.like, explainer.desired)
-    along = getattr(explainer, "along_", None)
-    if along is not None:  # what training rows carried along, as a model need not take a blank there
-        oracle = oracle.carrying(along)
-        places = [explainer.schema.position(name) for name in explainer.schema.carried]
-        codes[:, places] = (np.arange(PROBES) % len(along))[:, None]
-    table = oracle.table(codes)
-    name = "predict_proba" if hasattr(explainer.classifier, "predict_proba") else "predict"
-    try:
-        before, after = (np.asarray(getattr(one, name)(table)) for one in (explainer.classifier, model))
-    except Exception:  # a model that came from a bundle, and takes no blank in what is carried along
-        if along is None and explainer.schema.carried:
-            return
-        raise
-    if not np.array_equal(before, after):
-        raise ModelError(
-            f"{type(explainer.classifier).__name__} decides differently after it is stored with skops. "
-            "Store it as a pickle with trust=True; the bundle then loads with trust=True only."
-        )
 
 
 def _explainer(

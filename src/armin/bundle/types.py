@@ -16,6 +16,7 @@ from importlib.resources import files
 from sys import modules
 from typing import Any
 
+from armin.bundle.allowed import ALLOWED, is_allowed
 from armin.bundle.archive import read_stored
 from armin.errors import DataError, MissingDependencyError
 
@@ -176,17 +177,18 @@ def unknown_types(data: bytes) -> list[str]:
     []
     """
     made, odd = contents(data)
-    if all(name in KNOWN or name in _plain(loader) for loader, name in made):
-        return odd
+    barred = {name for _, name in made if name not in KNOWN and not is_allowed(name)}
+    if all(name in KNOWN or name in barred or name in _plain(loader) for loader, name in made):
+        return [*odd, *sorted(barred)]
     sio = skops()
     try:
-        return [*odd, *sorted(set(sio.get_untrusted_types(data=data)) - KNOWN)]
+        return [*odd, *sorted(barred | set(sio.get_untrusted_types(data=data)) - KNOWN)]
     except Exception as error:  # a hostile or outdated file can make skops raise anything
         raise DataError(f"The bundle's model cannot be read ({type(error).__name__}). It is damaged.") from None
 
 
 def _plain(loader: str) -> frozenset[str]:
-    return estimators() if loader == "ObjectNode" else PLAIN.get(loader, frozenset())
+    return ALLOWED if loader == "ObjectNode" else PLAIN.get(loader, frozenset())
 
 
 def contents(data: bytes) -> tuple[set[tuple[str, str]], list[str]]:

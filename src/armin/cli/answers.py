@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from armin.cli.hygiene import cell, escaped, visible
 from armin.cli.options import Answers, Output
 from armin.errors import ParameterError
 
@@ -130,9 +131,9 @@ class Printer:
         """One answer."""
         if self.to is Output.JSON:
             data = {"row": label} | _data(answer)
-            self.stream.write(json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain) + "\n")
+            self.stream.write(escaped(json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)) + "\n")
         elif self.to is Output.CSV:
-            self.table.writerows([label, *cells] for cells in _lines(answer, self.kind))
+            self.table.writerows([cell(one) for one in (label, *cells)] for cells in _lines(answer, self.kind))
         elif self.to is Output.HTML:
             self.stream.write(f"<section><h2>Row {escape(str(label))}</h2>{_html(answer)}</section>\n")
         else:
@@ -144,7 +145,7 @@ class Printer:
 
         # whole lines in a pipe, words kept together on a terminal
         console = Console(file=self.stream)
-        console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+        console.print(visible(text), markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _data(answer: Answer) -> dict[str, Any]:

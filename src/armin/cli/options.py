@@ -61,6 +61,16 @@ class Output(StrEnum):
     HTML = "html"
 
 
+BundleFile = Annotated[Path, typer.Argument(metavar="BUNDLE.armin", help="A bundle from 'armin pack'.")]
+Sign = Annotated[
+    Path | None, typer.Option("--sign", metavar="KEY.pem", help="Sign the bundle with this Ed25519 private key.")
+]
+TrustedKeys = Annotated[
+    list[Path] | None,
+    typer.Option("--trusted-key", metavar="PUB.pem", help="Only take a bundle signed with this key; may be repeated."),
+]
+
+
 @dataclass(frozen=True)
 class People:
     """Whom to advise."""
@@ -104,6 +114,7 @@ class Source(Training):
     bundle: Annotated[
         Path | None, typer.Option(metavar="FILE.armin", help="A bundle from 'armin pack', instead of the next four.")
     ] = None
+    trusted_key: TrustedKeys = None
 
 
 @dataclass(frozen=True)

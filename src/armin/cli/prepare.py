@@ -1,30 +1,26 @@
-"""The commands that prepare and serve: schema, pack, inspect, calibrate, serve, demo, warm-up."""
+"""The commands that prepare and serve: schema, calibrate, serve, demo, warm-up."""
 
 from __future__ import annotations
 
-import json
-import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from armin.cli.app import app, told_plainly
 from armin.cli.files import check_columns, read_table, without_label
+from armin.cli.hygiene import escaped, say
 from armin.cli.limits import Limits
-from armin.cli.options import Kind, Listing, Settings, Training, spread
+from armin.cli.options import BundleFile, Kind, Sign, TrustedKeys, spread
 from armin.cli.run import on_terminal
-from armin.cli.source import build_explainer
 from armin.errors import DataError, MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
     from armin.promise import Calibration
-    from armin.schema import Schema
 
-__all__ = ["calibrate", "demo", "guess_schema", "inspect", "pack", "serve", "warm_up"]
+__all__ = ["calibrate", "demo", "guess_schema", "serve", "warm_up"]
 
-BundleFile = Annotated[Path, typer.Argument(metavar="BUNDLE.armin", help="A bundle from 'armin pack'.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Do load it, even if that runs the code it holds.")]
 WEB = 'The desk needs the library {name!r}. Install it with: pip install "armin[web]"'
 
@@ -51,110 +47,7 @@ def guess_schema(
             warnings.simplefilter("ignore", SchemaNote)  # the review says the same, beside the column
             schema = Schema.infer(frame)
         review = schema.review(frame, None if label_column is None else table[label_column].astype(str))
-        typer.echo(schema.to_toml(review=review), nl=False)
-
-
-@app.command(cls=Listing)
-@spread
-def pack(
-    training: Training,
-    settings: Settings,
-    output: Annotated[Path, typer.Option(metavar="FILE.armin", help="The bundle to write.")],
-    title: Annotated[str | None, typer.Option(help="What it is about, shown to people.")] = None,
-    people: Annotated[
-        Path | None, typer.Option(metavar="FILE.json", help='Prepared applicants: [{"name", "story", "row"}, ...].')
-    ] = None,
-    letter: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Your own texts, such as de.toml, to be packed too.")
-    ] = None,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="Store what only loads with --trust, rather than refuse.")
-    ] = False,
-) -> None:
-    """Put a model, its schema and all that explaining needs into one file.
-
-    Example: armin pack --model model.joblib --trust --train train.csv --label-column decision --schema schema.toml
-    --desired approved --title "Car loans" --output loans.armin
-    """
-    with told_plainly():
-        from armin.bundle import inspect_bundle, save_bundle
-
-        explainer = build_explainer(training, settings)
-        file = save_bundle(output, explainer, title=title, people=_prepared(people), letter=letter, trust=allow_pickle)
-        said = getattr(explainer.sampler_, "message", None)
-        if said is not None:
-            typer.echo(str(said), err=True)
-        if sys.stdout.isatty():
-            _tell(inspect_bundle(file), str(file))
-        for line in touched(explainer.schema):
-            typer.echo(line, err=True)
-
-
-def touched(schema: Schema) -> list[str]:
-    """What advice may touch and what it will never touch, in plain words."""
-    from armin.words import Message
-
-    free = tuple(feature.named for feature in schema if feature.actionable)
-    lines = [Message("review.may_change", labels=free) if free else Message("review.nothing")]
-    groups = {
-        "never": [f for f in schema if not (f.actionable or f.protected or f.is_carried)],
-        "protected_list": [f for f in schema if f.protected],
-        "carried_list": [f for f in schema if f.is_carried and not f.protected],
-    }
-    lines += [Message(f"review.{code}", labels=tuple(f.named for f in some)) for code, some in groups.items() if some]
-    return [str(line) for line in lines]
-
-
-def _prepared(file: Path | None) -> list[dict[str, Any]] | None:
-    if file is None:
-        return None
-    try:
-        people = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"--people {str(file)!r} cannot be read as JSON ({type(error).__name__}).") from None
-    if not isinstance(people, list):
-        raise DataError(f'--people {str(file)!r} must hold a list of objects with "name", "story" and "row".')
-    return people
-
-
-@app.command()
-def inspect(
-    bundle: BundleFile,
-    json_: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
-) -> None:
-    """Show what is inside a bundle, and what it keeps about the training data. No model is loaded.
-
-    Example: armin inspect loans.armin
-    """
-    with told_plainly():
-        from armin.bundle import inspect_bundle
-
-        found = inspect_bundle(bundle)
-        if json_:
-            typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
-        else:
-            _tell(found, str(bundle))
-
-
-def _tell(found: dict[str, Any], name: str) -> None:
-    said = {
-        "Title": found.get("title", ""),
-        "File": f"{name}, {found['bytes'] / 1e6:.2f} MB, {found['format']}, packed {found.get('created', '?')}",
-        "Model": " → ".join(found.get("model", [])),
-        "Method": f"{found.get('method')}; wanted: {' or '.join(map(str, found.get('desired', [])))}",
-        "Columns": ", ".join(found.get("features", [])),
-        "Settings": ", ".join(f"{key}={value}" for key, value in found.get("settings", {}).items()),
-        "Fingerprint": ", ".join(f"{what} {value[:12]}" for what, value in found["fingerprint"].items() if value),
-        "People": f"prepared applicants: {found.get('people', 0)}",
-        "Letter": ", ".join(found["letter"]) or "as packaged with ARMIN",
-        "Made with": ", ".join(f"{key} {value}" for key, value in found.get("libraries", {}).items()),
-        "Loads": f"with --trust only: {', '.join(found['trust'])}" if found["trust"] else "safely, without --trust",
-    }
-    for key, value in said.items():
-        typer.echo(f"{key + ':':<13}{value}")
-    typer.echo("What it keeps about the training data:")
-    for sentence in found.get("kept", []):
-        typer.echo(f"  - {sentence}")
+        typer.echo(escaped(schema.to_toml(review=review)), nl=False)
 
 
 @app.command()
@@ -178,6 +71,7 @@ def calibrate(
         bool, typer.Option("--forget-people", help="Do not keep the held-out rows; no other blanks can be tested then.")
     ] = False,
     jobs: Annotated[int, typer.Option(help="People at once; -1 for all cores.")] = 1,
+    sign: Sign = None,
     trust: Trust = False,
 ) -> None:
     """Find the confidence that keeps a promise, by testing on real people, and put it into a bundle.
@@ -209,11 +103,13 @@ def calibrate(
             first = frame if i == 0 else None  # a new frame would forget what was found
             test = explainer.calibrate(first, blanks=hidden, locked=locked or (), n_jobs=jobs, progress=on_terminal())
             found.append(test)
-            typer.echo(f"{', '.join(hidden)}: {_outcome(test)}")
+            say(f"{', '.join(hidden)}: {_outcome(test)}")
         if forget_people:
             for name in ("people_", "others_", "carried_"):
                 explainer.__dict__.pop(name, None)
-        save_bundle(output, explainer, title=loaded.title, people=loaded.people, letter=loaded.letter, trust=trust)
+        save_bundle(
+            output, explainer, title=loaded.title, people=loaded.people, letter=loaded.letter, trust=trust, sign=sign
+        )
         raise typer.Exit(0 if all(test.kept for test in found) else 1)
 
 
@@ -240,6 +136,11 @@ def serve(
         Path | None,
         typer.Option(metavar="DIR", help="Your own texts and letter templates; the templates run as your code."),
     ] = None,
+    trusted_key: TrustedKeys = None,
+    trial: Annotated[
+        bool,
+        typer.Option(help="Whether to load the bundle in a process of its own first, to see that it does no harm."),
+    ] = True,
     trust: Trust = False,
 ) -> None:
     """Serve the desk: a page for people and an HTTP API for programs.
@@ -260,6 +161,7 @@ def serve(
         name = f"[{host}]" if ":" in host and not host.startswith("[") else host
         serve_desk(
             bundle, host=host, port=port, workers=workers, trust=trust, settings=settings,
+            trusted_keys=tuple(trusted_key or ()), trial=trial and not trust,
             ready=lambda: typer.echo(f"The desk is at http://{name}:{port}/ - stop it with Ctrl+C.", err=True),
         )  # fmt: skip
 

@@ -14,6 +14,7 @@ import typer
 from armin.cli.answers import chosen, opened
 from armin.cli.app import app, told_plainly
 from armin.cli.files import read_table, shown
+from armin.cli.hygiene import cell, escaped, say, visible
 from armin.cli.options import Answers, Kind, Output, Settings, Source
 from armin.cli.source import open_explainer
 from armin.errors import ArminError, DataError, ParameterError
@@ -81,13 +82,13 @@ def recheck(
                 fine &= not isinstance(found, ArminError) and found.fine
                 data = _data(plan["row"], found)
                 if how is Output.JSON:
-                    stream.write(json.dumps(data, ensure_ascii=False) + "\n")
+                    stream.write(escaped(json.dumps(data, ensure_ascii=False)) + "\n")
                 elif how is Output.CSV:
                     now, as_is = data.get("now"), data.get("as_is")
                     cells = data | {"now": now and now["share"], "as_is": as_is and as_is["share"]}
-                    table.writerow([cells.get(name) for name in COLUMNS])
+                    table.writerow([cell(cells.get(name)) for name in COLUMNS])
                 else:
-                    stream.write(f"Row {plan['row']}: {data['sentence']}\n")
+                    stream.write(visible(f"Row {plan['row']}: {data['sentence']}\n"))
                 stream.flush()
         raise typer.Exit(0 if fine else 1)
 
@@ -163,5 +164,5 @@ def _people(source: str, schema: Schema, kind: Kind | None, id_column: str | Non
         raise DataError(f"{shown(source)} has no column {id_column!r}, the --id-column.")
     unknown = [name for name in frame.columns if name not in schema.names]
     if unknown:
-        sys.stderr.write(f"The bundle does not know these columns, which are left out: {', '.join(unknown)}.\n")
+        say(f"The bundle does not know these columns, which are left out: {', '.join(unknown)}.", err=True)
     return schema.frame(frame.drop(columns=unknown))

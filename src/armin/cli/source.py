@@ -41,6 +41,8 @@ def open_explainer(source: Source, settings: Settings) -> Explainer:
 def open_source(source: Source, settings: Settings) -> tuple[Explainer, Mapping[str, Any] | None]:
     """The explainer, from a bundle or from scratch, and the bundle's own texts if it has any."""
     if source.bundle is None:
+        if source.trusted_key:
+            raise ParameterError("--trusted-key is about a bundle. Name one with --bundle, or leave it out.")
         return build_explainer(source, settings), None
     twice = [name for name in NEEDED if getattr(source, name)]
     if twice:
@@ -50,7 +52,7 @@ def open_source(source: Source, settings: Settings) -> tuple[Explainer, Mapping[
 
         from armin.bundle import load_bundle
 
-        bundle = load_bundle(source.bundle, trust=source.trust)
+        bundle = load_bundle(source.bundle, trust=source.trust, trusted_keys=source.trusted_key or ())
     return _changed(bundle.explainer, settings.given()), bundle.letter or None
 
 

@@ -30,6 +30,7 @@ class _Factory:
     path: str
     settings: DeskSettings
     trust: bool
+    trusted_keys: tuple[Path, ...] = ()
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
     def __call__(self) -> Any:
@@ -37,7 +38,7 @@ class _Factory:
         from armin.desk.app import create_app
         from armin.desk.service import Service, warm_up
 
-        bundle = load_bundle(self.path, trust=self.trust)
+        bundle = load_bundle(self.path, trust=self.trust, trusted_keys=self.trusted_keys)
         _log_to_stderr()
         warnings.simplefilter("ignore")  # a library's warning may quote what a person typed
         warm_up(Service(bundle, self.settings))
@@ -80,6 +81,8 @@ def serve(
     trust: bool = False,
     settings: DeskSettings | None = None,
     ready: Callable[[], None] | None = None,
+    trusted_keys: tuple[Path, ...] = (),
+    trial: bool = False,
 ) -> None:
     """Serve a bundle until interrupted.
 
@@ -93,6 +96,8 @@ def serve(
     trust : load a bundle that holds pickles or unknown types; see :func:`armin.bundle.load_bundle`
     settings : further limits; ``api_key`` here wins over theirs
     ready : called once when the desk answers; with several workers, when the first of them does
+    trusted_keys : PEM files with public keys; if there are any, the bundle must be signed with one of them
+    trial : load the bundle in a process of its own first; see :func:`armin.bundle.try_bundle`
 
     Examples
     --------
@@ -117,7 +122,11 @@ def serve(
         raise MissingDependencyError(
             "The desk needs uvicorn, which is not installed. Install it with: pip install 'armin[web]'."
         ) from None
-    factory = _Factory(str(bundle_path), limits, trust)
+    if trial:
+        from armin.bundle import try_bundle
+
+        try_bundle(bundle_path)
+    factory = _Factory(str(bundle_path), limits, trust, trusted_keys)
     with _bound(host, port) as listener:
         _allow_files(limits.connections)
         if workers == 1:

@@ -26,6 +26,7 @@ from armin.impute.donors import NearestDonors
 from armin.impute.forest import ForestDonors
 from armin.impute.mixture import Mixture
 from armin.impute.native import NativeMissing
+from armin.impute.private import PrivateCopula
 from armin.impute.simple import Marginal, Uniform
 from armin.impute.single import KNearestImputer, MeanImputer, MICEImputer
 
@@ -49,6 +50,7 @@ __all__ = [
     "Mixture",
     "NativeMissing",
     "NearestDonors",
+    "PrivateCopula",
     "RowSampler",
     "Sampler",
     "Uniform",

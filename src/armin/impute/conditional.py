@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.errors import DataError
 from armin.impute.legal import nearest_legal
 from armin.schema import Feature
 
@@ -115,6 +116,18 @@ class Matching:
         first = np.searchsorted(means, means, "left")
         size = np.searchsorted(means, means, "right") - first
         return cls(normal, means, codes[order], first, size, float(doubt.mean()), min(k, means.size))
+
+    def check_stored(self) -> None:
+        """Refuse donors from a file that point out of themselves: compiled code follows them without looking."""
+        n = self.means.size
+        whole = all(part.dtype.kind == "i" and part.shape == (n,) for part in (self.first, self.size))
+        flat = all(part.dtype == np.float64 and part.shape == (n,) for part in (self.means, self.values))
+        if not (whole and flat and 1 <= int(self.k) <= n and bool((self.means[1:] >= self.means[:-1]).all())):
+            raise DataError(
+                "What the bundle has learned holds donors that do not fit together. Get it from its source."
+            )
+        if self.first.min() < 0 or self.size.min() < 1 or (self.first + self.size).max() > n:
+            raise DataError("What the bundle has learned holds donors that are not there. Get it from its source.")
 
     def mean(self, design: FloatArray) -> FloatArray:
         """The predictive mean (n,)."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from armin.arrays import FloatArray, IntArray
 from armin.errors import ParameterError
+from armin.impute.anonymous import coarse
 from armin.impute.base import BaseSampler, check_count
 from armin.impute.legal import uniform
 from armin.impute.margins import Margin, within
@@ -77,6 +78,9 @@ class GaussianCopula(
         if not (np.isfinite(self.shrinkage) and self.shrinkage > 0):
             raise ParameterError(f"'shrinkage' must be a positive number. Got {self.shrinkage!r} instead.")
         rng = np.random.default_rng(self.random_state)
+        people = self._people_behind_a_value()
+        if people > 1:
+            X = np.column_stack([coarse(feature, X[:, d], people) for d, feature in enumerate(schema)])
         self.margins_ = _margins(X, schema)
         if self.max_rows is not None and X.shape[0] > check_count("max_rows", self.max_rows):
             X = X[rng.choice(X.shape[0], self.max_rows, replace=False)]
@@ -98,6 +102,10 @@ class GaussianCopula(
             (part + extra) / (self.rows_ + self.shrinkage)
             for part, extra in ((joint, independent), (cross, 0.0), (own, independent))
         )
+
+    def _people_behind_a_value(self) -> int:
+        """How many people at least must stand behind a number that is kept."""
+        return 1
 
     def kept(self) -> list[str]:
         """Values by column, and correlations."""

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from armin.arrays import FloatArray, IntArray
+from armin.impute.anonymous import grouped
 from armin.impute.base import BaseSampler, Drawing, check_count
 from armin.impute.legal import uniform
 from armin.impute.neighbours import Neighbours, nearest
@@ -30,6 +31,8 @@ class NearestDonors(
     Parameters
     ----------
     k : how many donors
+    anonymous : None keeps the training rows as they are; a number makes groups of at least so many similar people, and
+        keeps the middle of each group, once for each of them
 
     Attributes
     ----------
@@ -46,16 +49,26 @@ class NearestDonors(
     """
 
     neighbours_: Neighbours
+    anonymous: int | None = None
 
-    def __init__(self, k: int = 50) -> None:
+    def __init__(self, k: int = 50, *, anonymous: int | None = None) -> None:
         self.k = k
+        self.anonymous = anonymous
 
     def _fit(self, X: FloatArray, schema: Schema) -> None:
         check_count("k", self.k)
+        if self.anonymous is not None:
+            X = grouped(X, schema, check_count("anonymous", self.anonymous, least=2))
         self.neighbours_ = Neighbours.of(X, schema)
 
     def kept(self) -> list[str]:
-        """All rows."""
+        """All rows, or the middles of groups."""
+        if self.anonymous is not None:
+            return [
+                self._keeps(
+                    f"{self.neighbours_.counted}, each the middle of a group of at least {self.anonymous} people."
+                )
+            ]
         return [self._keeps(f"all {self.neighbours_.counted}, as they are.")]
 
     def _ready(self, row: FloatArray, blanks: IntArray) -> Drawing:

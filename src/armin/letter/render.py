@@ -7,6 +7,7 @@ import hashlib
 import re
 import textwrap
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ from armin.errors import MissingDependencyError, ParameterError
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["policy_of", "render"]
+__all__ = ["policy_of", "render", "sealed"]
 
+_START = re.compile(r"\s*(?:<!doctype[^>]*>\s*)?(?:<html[^>]*>\s*)?(?:<head[^>]*>)?", re.IGNORECASE)
 _STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
@@ -39,7 +41,19 @@ def render(context: Mapping[str, Any], templates: str | Path | None) -> tuple[st
         raise ParameterError(
             f"The letter's template{where} cannot be used: {error}. Correct it in 'templates'."
         ) from error
-    return html, text.replace("\u00a0", " ")  # its lines are broken already
+    return sealed(html), text.replace("\u00a0", " ")  # its lines are broken already
+
+
+def sealed(html: str) -> str:
+    """A page that loads nothing from elsewhere wherever it is opened: its policy stands before all else in it.
+
+    >>> sealed("<!doctype html><html><head><title>Plan</title></head></html>")[:77]
+    '<!doctype html><html><head><meta http-equiv="Content-Security-Policy" content'
+    """
+    start = _START.match(html)
+    at = start.end() if start is not None else 0
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy_of(html))}">'
+    return f"{html[:at]}{meta}{html[at:]}"
 
 
 def policy_of(html: str) -> str:

@@ -60,6 +60,8 @@ def plant(
     >>> plant([stump, stump], [0.5], Above(1.0), n_inputs=1).outputs(np.array([[2.0], [3.0]])).ravel()
     array([ 2.5, 10.5])
     """
+    for tree in trees:
+        _check_inside(tree, n_inputs)
     sizes = np.array([tree.left.size for tree in trees], dtype=np.intp)
     roots = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(sizes)[:-1]])
     leaf = np.concatenate([tree.left < 0 for tree in trees])
@@ -88,6 +90,17 @@ def plant(
         base_last=base_last,
         n_inputs=n_inputs,
     )
+
+
+def _check_inside(tree: OneTree, n_inputs: int) -> None:
+    """Refuse a tree that leads out of itself: compiled code follows it without looking, and a file may be anybody's."""
+    inner = tree.left >= 0
+    for child in (tree.left[inner], tree.right[inner]):
+        if child.size and not 0 <= child.min() <= child.max() < tree.left.size:
+            raise ModelError("The model has a tree whose nodes lead to nodes that do not exist. It is damaged.")
+    asked = tree.feature[inner]
+    if asked.size and not 0 <= asked.min() <= asked.max() < n_inputs:
+        raise ModelError(f"The model has a tree that asks about an input beyond its {n_inputs}. It is damaged.")
 
 
 def join(models: Sequence[TreeEnsemble], decision: Decision) -> TreeEnsemble:

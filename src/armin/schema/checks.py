@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from armin.errors import SchemaError
@@ -16,6 +17,10 @@ __all__ = ["check_feature", "short_list"]
 KINDS = ("continuous", "integer", "binary", "categorical", "ordinal", "carried")
 DIRECTIONS = ("any", "increase", "decrease", "fixed")
 BLANKS = ("shift", "reach", "freeze")
+LONGEST_FORMAT = 200
+_TEXT = r"(?:[^{}]|\{\{|\}\})*"
+PLAIN_FORMAT = re.compile(rf"{_TEXT}\{{(?::[-+ ]?0?\d{{0,2}}[,_]?(?:\.\d{{1,2}})?[deEfFgGn%s]?)?\}}{_TEXT}")
+"""A schema may come from a stranger, and a format string can ask for any attribute, or for a billion spaces."""
 
 
 def short_list(values: tuple[Value, ...], most: int = 8) -> str:
@@ -128,6 +133,12 @@ def _check_categories(feature: Feature) -> None:
 
 
 def _check_format(feature: Feature) -> None:
+    if feature.format and (len(feature.format) > LONGEST_FORMAT or not PLAIN_FORMAT.fullmatch(feature.format)):
+        raise SchemaError(
+            f"The format of {feature.name!r} must be a text of at most {LONGEST_FORMAT} characters with one plain "
+            f"number format in it, such as '{{:,.0f}} km': no more than two digits of width and decimals. "
+            f"Got {feature.format[:80]!r} instead."
+        )
     samples: tuple[Value | None, ...] = feature.categories or ("",)
     if feature.is_number:
         samples = (feature.value(feature.low_code),)

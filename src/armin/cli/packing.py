@@ -1,0 +1,181 @@
+"""The commands about bundles: pack and inspect."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armin.cli.app import app, told_plainly
+from armin.cli.hygiene import escaped, say
+from armin.cli.options import BundleFile, Listing, Settings, Sign, Training, spread
+from armin.cli.source import build_explainer
+from armin.errors import DataError
+
+if TYPE_CHECKING:
+    from armin.schema import Schema
+
+__all__ = ["inspect", "pack"]
+
+
+@app.command(cls=Listing)
+@spread
+def pack(
+    training: Training,
+    settings: Settings,
+    output: Annotated[Path, typer.Option(metavar="FILE.armin", help="The bundle to write.")],
+    title: Annotated[str | None, typer.Option(help="What it is about, shown to people.")] = None,
+    people: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help='Prepared applicants: [{"name", "story", "row"}, ...].')
+    ] = None,
+    letter: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Your own texts, such as de.toml, to be packed too.")
+    ] = None,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="Store what only loads with --trust, rather than refuse.")
+    ] = False,
+    sign: Sign = None,
+) -> None:
+    """Put a model, its schema and all that explaining needs into one file.
+
+    Example: armin pack --model model.joblib --trust --train train.csv --label-column decision --schema schema.toml
+    --desired approved --title "Car loans" --output loans.armin
+    """
+    with told_plainly():
+        from armin.bundle import inspect_bundle, save_bundle
+
+        explainer = build_explainer(training, settings)
+        file = save_bundle(
+            output, explainer, title=title, people=_prepared(people), letter=letter, trust=allow_pickle, sign=sign
+        )
+        said = getattr(explainer.sampler_, "message", None)
+        if said is not None:
+            say(str(said), err=True)
+        found = inspect_bundle(file)
+        if sys.stdout.isatty():
+            _tell(found, str(file))
+        else:
+            for sentence in found["kept"]:
+                if sentence.startswith("Of the "):  # how many people can be told apart is said even in a pipe
+                    say(sentence, err=True)
+        for line in touched(explainer.schema):
+            say(line, err=True)
+
+
+def touched(schema: Schema) -> list[str]:
+    """What advice may touch and what it will never touch, in plain words."""
+    from armin.words import Message
+
+    free = tuple(feature.named for feature in schema if feature.actionable)
+    lines = [Message("review.may_change", labels=free) if free else Message("review.nothing")]
+    groups = {
+        "never": [f for f in schema if not (f.actionable or f.protected or f.is_carried)],
+        "protected_list": [f for f in schema if f.protected],
+        "carried_list": [f for f in schema if f.is_carried and not f.protected],
+    }
+    lines += [Message(f"review.{code}", labels=tuple(f.named for f in some)) for code, some in groups.items() if some]
+    return [str(line) for line in lines]
+
+
+def _prepared(file: Path | None) -> list[dict[str, Any]] | None:
+    if file is None:
+        return None
+    try:
+        people = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"--people {str(file)!r} cannot be read as JSON ({type(error).__name__}).") from None
+    if not isinstance(people, list):
+        raise DataError(f'--people {str(file)!r} must hold a list of objects with "name", "story" and "row".')
+    return people
+
+
+@app.command()
+def inspect(
+    bundle: BundleFile,
+    json_: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
+    try_: Annotated[
+        bool, typer.Option("--try", help="Then load it, in a process of its own with limits of memory and time.")
+    ] = False,
+) -> None:
+    """Show what is inside a bundle, and what it keeps about the training data. No model is loaded.
+
+    Example: armin inspect loans.armin
+
+    Example: armin inspect loans.armin --try
+    """
+    with told_plainly():
+        from armin.bundle import inspect_bundle
+
+        found = inspect_bundle(bundle)
+        if json_:
+            typer.echo(escaped(json.dumps(found, indent=2, ensure_ascii=False)))
+        else:
+            _tell(found, str(bundle))
+        if try_:
+            from armin.bundle import try_bundle
+
+            try_bundle(bundle)
+            say("It was loaded in a process of its own, and its model answered there.", err=True)
+
+
+def _tell(found: dict[str, Any], name: str) -> None:
+    """What was found, then what the packer says, each said to be that."""
+    learned = found["learned"]
+    said = {
+        "File": f"{name}, {found['bytes'] / 1e6:.2f} MB, {found['format']}",
+        "Signed": _signed(found["signed"]),
+        "Model": " → ".join(found["model"]),
+        "Method": f"{found.get('method')}; wanted: {' or '.join(map(str, found['desired']))}",
+        "Columns": ", ".join(found["features"]),
+        "Settings": ", ".join(f"{key}={value}" for key, value in found["settings"].items()),
+        "Learned": f"{', '.join(learned['classes']) or 'in a pickle'}; whole rows found: {learned['rows']:,}",
+        "Fingerprint": ", ".join(f"{what} {value[:12]}" for what, value in found["fingerprint"].items() if value),
+        "People": f"prepared applicants: {found['people']}",
+        "Letter": ", ".join(found["letter"]) or "as packaged with ARMIN",
+        "Loads": _loads(found),
+    }
+    claimed = {
+        "Title": found.get("title", ""),
+        "Packed": f"{found.get('created', '?')}",
+        "Made with": ", ".join(f"{key} {value}" for key, value in _pairs(found.get("libraries"))),
+    }
+    for key, value in said.items():
+        say(_line(f"{key + ':':<13}{value}"))
+    say("As its packer says:")
+    for key, value in claimed.items():
+        say(_line(f"{key + ':':<13}{value}"))
+    say("What it keeps about the training data, as its packer says:")
+    for sentence in found.get("kept", []):
+        say(_line(f"  - {sentence}"))
+
+
+def _line(text: str) -> str:
+    """One line, whatever the file would like to put on the next."""
+    return " ".join(text.splitlines())
+
+
+def _pairs(found: Any) -> list[tuple[str, Any]]:
+    return list(found.items()) if isinstance(found, dict) else []
+
+
+def _signed(signed: dict[str, Any] | None) -> str:
+    if signed is None:
+        return "by nobody"
+    right = {
+        True: "the signature is right",
+        False: "THE SIGNATURE IS WRONG",
+        None: "not checked: pip install 'armin[sign]'",
+    }
+    return f"with the key {signed['key']}; {right[signed['valid']]}"
+
+
+def _loads(found: dict[str, Any]) -> str:
+    if found["trust"]:
+        return f"with --trust only: {', '.join(found['trust'])}"
+    plain = "without --trust; attributes are checked when it is loaded"
+    return plain + (
+        f". Not checked here, but by its own library: {', '.join(found['native'])}" if found["native"] else ""
+    )

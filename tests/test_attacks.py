@@ -1,0 +1,530 @@
+"""Files that mean harm: each is refused, or does nothing within stated limits. See docs/security.md."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import json
+import os
+import struct
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    SplineTransformer,
+    StandardScaler,
+)
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import all_estimators
+
+from armin import ARMIN, Feature, Schema
+from armin.bundle import inspect_bundle, load_bundle, save_bundle, try_bundle
+from armin.bundle.allowed import ALLOWED
+from armin.bundle.archive import PARTS, write_stored
+from armin.bundle.checks import check_model
+from armin.bundle.model import dump_model, load_model
+from armin.bundle.trees import parts_of
+from armin.bundle.types import unknown_types
+from armin.errors import DataError, MissingDependencyError, ModelError, ParameterError, SchemaError
+
+from worlds import World, make_world
+
+pytest.importorskip("skops")
+
+RNG = np.random.default_rng(0)
+X = np.abs(RNG.normal(size=(60, 3)))
+Y = (X.sum(axis=1) > 2.2).astype(int)
+LETTERS = pd.DataFrame({"a": list("xyyzzz") * 10, "b": np.arange(60.0)})
+TYPED = LETTERS.assign(a=pd.Categorical(LETTERS["a"]))
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return make_world(3)
+
+
+@pytest.fixture(scope="module")
+def fitted(world: World) -> ARMIN:
+    return ARMIN(world.classifier, world.schema, desired="yes", n_samples=20).fit(world.X)
+
+
+@pytest.fixture
+def packed(fitted: ARMIN, tmp_path: Path) -> Path:
+    return save_bundle(tmp_path / "b.armin", fitted)
+
+
+def rewrite(file: Path, new: dict[str, bytes], compression: int = zipfile.ZIP_STORED, **manifest: Any) -> None:
+    """Change parts of a bundle, with checksums that fit."""
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()} | new
+    said = json.loads(parts.pop("manifest.json")) | manifest
+    listed = {n: {"bytes": len(p), "sha256": hashlib.sha256(p).hexdigest()} for n, p in parts.items()}
+    said["parts"] = {name: entry for name, entry in listed.items() if name != "signature.json"}
+    file.write_bytes(write_stored({"manifest.json": json.dumps(said).encode()} | parts, compression))
+
+
+# attributes that contradict each other
+
+
+def put(name: str, value: Any) -> Callable[[Any], None]:
+    """Set an attribute."""
+    return lambda model: vars(model).__setitem__(name, value)
+
+
+def inside(kind: str, change: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Change the first part of a class."""
+    return lambda model: change(next(part for part in parts_of(model) if type(part).__name__ == kind))
+
+
+def edited(name: str, edit: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """Edit an attribute in place."""
+    return lambda model: edit(vars(model)[name])
+
+
+def first(index: int, value: Any) -> Callable[[Any], None]:
+    return lambda array: array.__setitem__(index, value)
+
+
+def rare() -> OneHotEncoder:
+    return OneHotEncoder(max_categories=2, drop="first").fit(LETTERS[["a"]])
+
+
+def histograms() -> HistGradientBoostingClassifier:
+    return HistGradientBoostingClassifier(max_iter=2, categorical_features="from_dtype", min_samples_leaf=3).fit(
+        TYPED, (LETTERS["a"] == "z") ^ (LETTERS["b"] > 30)
+    )
+
+
+def numbers() -> OneHotEncoder:
+    return OneHotEncoder().fit(np.array([[1.0], [2.0], [3.0]]))
+
+
+FORGED: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
+    "columns of a one-hot encoder": (lambda: OneHotEncoder().fit(LETTERS[["a"]]), put("_n_features_outs", [1])),
+    "what a one-hot encoder drops": (rare, edited("_drop_idx_after_grouping", first(0, 7))),
+    "where rare categories go": (rare, put("_default_to_infrequent_mappings", [np.array([1, 1, 99])])),
+    "categories out of order": (numbers, put("categories_", [np.array([3.0, 2.0, 1.0])])),
+    "ranks out of order": (
+        lambda: OrdinalEncoder().fit(np.array([[1.0], [2.0]])),
+        put("categories_", [np.array([2.0, 1.0])]),
+    ),
+    "an encoder without a width": (numbers, lambda model: vars(model).pop("n_features_in_")),
+    "width of polynomials": (lambda: PolynomialFeatures().fit(X), put("_n_out_full", 10**6)),
+    "degree of polynomials": (lambda: PolynomialFeatures().fit(X), put("_max_degree", 10**9)),
+    "knots of a spline": (
+        lambda: SplineTransformer().fit(X),
+        inside("BSpline", lambda spline: put("_t" if "_t" in vars(spline) else "t", np.zeros(3))(spline)),
+    ),
+    "width of splines": (lambda: SplineTransformer().fit(X), put("n_features_out_", 10**9)),
+    "support vectors": (lambda: SVC(kernel="linear").fit(X, Y), put("_n_support", np.array([999, 999], np.int32))),
+    "weights of support vectors": (lambda: SVC().fit(X, Y), put("_dual_coef_", np.zeros((1, 1)))),
+    "kind of machine": (lambda: SVC().fit(X, Y), put("_impl", "epsilon_svr")),
+    "a tree in a forest": (
+        lambda: RandomForestClassifier(2, random_state=0).fit(X, Y),
+        lambda model: put("n_features_in_", 10**6)(model.estimators_[1]),
+    ),
+    "a bagged tree": (
+        lambda: BaggingClassifier(DecisionTreeClassifier(), 2).fit(X, Y),
+        lambda model: put("n_features_in_", 1)(model.estimators_[1]),
+    ),
+    "a tree that is none": (lambda: DecisionTreeClassifier().fit(X, Y), put("tree_", "none")),
+    "what boosting starts from": (
+        lambda: GradientBoostingClassifier(n_estimators=2).fit(X, np.arange(60) % 3),
+        inside("DummyClassifier", put("class_prior_", np.array([0.5, 0.5]))),
+    ),
+    "categories of histograms": (
+        histograms,
+        inside("_BinMapper", put("bin_thresholds_", [np.array([0.0, 999.0]), np.arange(3.0)])),
+    ),
+    "categories that are none": (
+        histograms,
+        inside("_BinMapper", put("is_categorical_", np.zeros(2, np.uint8))),
+    ),
+    "columns before histograms": (
+        histograms,
+        inside("ColumnTransformer", lambda columns: columns.transformers_.pop(1)),
+    ),
+    "arguments of a function": (
+        lambda: FunctionTransformer(np.cbrt).fit(X),
+        put("kw_args", {"where": False}),
+    ),
+    "texts that are files": (lambda: CountVectorizer().fit(["aa bb"]), put("input", "filename")),
+    "texts that are open files": (lambda: TfidfVectorizer().fit(["aa bb"]), put("input", "file")),
+    "words beyond the table": (lambda: CountVectorizer().fit(["aa bb"]), put("vocabulary_", {"aa": 0, "bb": 10**6})),
+    "a pattern that never ends": (lambda: CountVectorizer().fit(["aa"]), put("token_pattern", r"(a|a?)+$")),
+    "a sparse matrix": (
+        lambda: LogisticRegression().fit(X, Y).sparsify(),
+        lambda model: model.coef_.indices.__setitem__(0, 10**6),
+    ),
+    "not a number": (lambda: LogisticRegression().fit(X, Y), put("coef_", np.array([[np.nan, 1.0, 1.0]]))),
+    "an infinite bias": (lambda: LogisticRegression().fit(X, Y), put("intercept_", np.array([np.inf]))),
+    "not a number in a network": (
+        lambda: MLPClassifier((2,), max_iter=2).fit(X, Y),
+        lambda model: model.coefs_[0].__setitem__((0, 0), np.nan),
+    ),
+    "not a number in naive Bayes": (lambda: GaussianNB().fit(X, Y), put("theta_", np.full((2, 3), np.nan))),
+    "a scale of another width": (lambda: StandardScaler().fit(X), put("scale_", np.ones(2))),
+    "a million jobs": (lambda: RandomForestClassifier(2).fit(X, Y), put("n_jobs", 10**6)),
+    "an attribute before a method": (lambda: StandardScaler().fit(X), put("transform", "mine")),
+    "a place in a table": (
+        lambda: RandomForestClassifier(2, random_state=np.random.RandomState(0)).fit(X, Y),
+        lambda model: model.random_state.set_state(("MT19937", np.zeros(624, np.uint32), 5000, 0, 0.0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", FORGED)
+@pytest.mark.filterwarnings("ignore")
+def test_forged_attributes_are_refused(attack: str) -> None:
+    make, forge = FORGED[attack]
+    model = make()
+    check_model(model)  # as it was fitted, there is nothing to say against it
+    forge(model)
+    with pytest.raises(DataError, match="broken"):
+        check_model(model)
+
+
+def forged_bundle(world: World, file: Path) -> Path:
+    """The file of the review: a one-hot encoder that counts fewer columns than it fills."""
+    classifier = copy.deepcopy(world.classifier)
+    encoder = next(p for p in parts_of(classifier) if type(p).__name__ == "OneHotEncoder" and hasattr(p, "categories_"))
+    encoder._n_features_outs = [1 for _ in encoder._n_features_outs]
+    rewrite(file, {"model.skops": dump_model(classifier)})
+    return file
+
+
+def test_a_forged_encoder_does_not_reach_the_heap(world: World, packed: Path) -> None:
+    file = forged_bundle(world, packed)
+    assert inspect_bundle(file)["trust"] == []  # its types are harmless; what they hold is not
+    with pytest.raises(DataError, match=r"OneHotEncoder is broken: '_n_features_outs'.*--trust"):
+        load_bundle(file)
+
+
+def test_a_vectorizer_reads_no_files(world: World, packed: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("password hunter", "utf-8")
+    model = make_pipeline(CountVectorizer(input="filename"), LogisticRegression()).fit([str(secret)] * 4, [0, 1] * 2)
+    rewrite(packed, {"model.skops": dump_model(model)})
+    with pytest.raises(DataError, match="CountVectorizer is broken: 'input'"):
+        load_bundle(packed)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_on_the_list_needs_trust(tmp_path: Path) -> None:
+    from sklearn.neighbors import NearestCentroid
+
+    frame = pd.DataFrame(X, columns=list("abc"))
+    model = NearestCentroid().fit(frame, Y)
+    assert unknown_types(dump_model(model)) == ["sklearn.neighbors._nearest_centroid.NearestCentroid"]
+    explainer = ARMIN(model, Schema.infer(frame), desired=1, method="blackbox", n_samples=5).fit(frame)
+    with pytest.raises(ModelError, match="NearestCentroid"):
+        save_bundle(tmp_path / "b", explainer)
+
+
+def test_who_packs_hears_what_would_be_refused(tmp_path: Path) -> None:
+    frame = pd.DataFrame(X, columns=list("abc"))
+    model = make_pipeline(FunctionTransformer(np.cbrt, kw_args={"dtype": float}), LogisticRegression()).fit(frame, Y)
+    explainer = ARMIN(model, Schema.infer(frame), desired=1, n_samples=5).fit(frame)
+    with pytest.raises(ModelError, match=r"cannot be stored safely: FunctionTransformer.*'kw_args'.*trust=True"):
+        save_bundle(tmp_path / "b", explainer)
+    file = save_bundle(tmp_path / "b", explainer, trust=True)
+    with pytest.raises(DataError, match="kw_args"):
+        load_bundle(file)
+    load_bundle(file, trust=True)
+
+
+def fitted_one(name: str, kind: Any) -> Any:
+    """An estimator of the list, fitted to something that suits it."""
+    base = LogisticRegression().fit(X, Y)
+    given: dict[str, tuple[Any, ...]] = {
+        "GridSearchCV": (base, {"C": [1.0]}),
+        "RandomizedSearchCV": (base, {"C": [1.0, 2.0]}),
+        "FeatureUnion": ([("a", StandardScaler())],),
+        "Pipeline": ([("a", StandardScaler()), ("b", base)],),
+        "ColumnTransformer": ([("a", StandardScaler(), [0]), ("b", OneHotEncoder(), [1])],),
+        "VotingClassifier": ([("a", base), ("b", DecisionTreeClassifier())],),
+        "StackingClassifier": ([("a", base), ("b", DecisionTreeClassifier())],),
+    }
+    wraps = ("RFE", "RFECV", "SequentialFeatureSelector", "SelectFromModel", "CalibratedClassifierCV",
+             "FixedThresholdClassifier", "TunedThresholdClassifierCV", "FrozenEstimator")  # fmt: skip
+    more: dict[str, Any] = {"n_iter": 1} if name == "RandomizedSearchCV" else {}
+    model = kind(*given.get(name, (base,) if name in wraps else ()), **more)
+    if name in ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer"):
+        return model.fit(["aa bb", "cc aa"])
+    if name in ("LabelBinarizer", "LabelEncoder"):
+        return model.fit(Y)
+    if name == "IsotonicRegression":
+        return model.fit(X[:, 0], Y)
+    return model.fit((X > 1).astype(int) if name == "CategoricalNB" else X, Y)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_everything_on_the_list_loads_as_it_was_fitted() -> None:
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+
+    known = {f"{kind.__module__}.{kind.__name__}": kind for _, kind in all_estimators()}
+    tried = 0
+    for full in sorted(ALLOWED & set(known)):
+        name = full.rpartition(".")[2]
+        if name.startswith(("Select", "Generic")) and name != "SelectFromModel":
+            continue  # the function that scores needs trust, as before
+        data = dump_model(fitted_one(name, known[full]))
+        assert unknown_types(data) == [], name
+        load_model(data, trust=False)
+        tried += 1
+    assert tried >= len(ALLOWED) - 12  # older releases lack some
+
+
+def test_donors_that_point_out_of_the_file_are_refused(packed: Path) -> None:
+    with zipfile.ZipFile(packed) as archive:
+        outline = json.loads(archive.read("learned.json"))
+        arrays = zipfile.ZipFile(io.BytesIO(archive.read("learned.npz")))
+    entries = {name: arrays.read(name) for name in arrays.namelist()}
+    stack, places = [outline], []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict) and node.get("$") == "Matching":
+            places.append(dict(node["v"]))
+        stack.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
+    for field, value in (("first", 10**6), ("size", 10**6), ("first", -5), ("means", np.inf)):
+        name = places[0][field]["v"]
+        array = np.load(io.BytesIO(entries[name])).copy()
+        array[0] = value
+        stream = io.BytesIO()
+        np.save(stream, array)
+        rewrite(packed, {"learned.npz": write_stored(entries | {name: stream.getvalue()})})
+        with pytest.raises(DataError, match="donors"):
+            load_bundle(packed)
+
+
+# sizes
+
+
+@pytest.mark.parametrize("part", ["schema.toml", "settings.json", "people.json", "learned.json"])
+def test_a_part_that_unpacks_to_more_than_it_may_is_refused_unread(
+    packed: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some kilobytes of zeros and brackets that would become gigabytes of objects."""
+    rewrite(packed, {part: b"[" * (PARTS[part] + 1)}, zipfile.ZIP_DEFLATED)
+    assert packed.stat().st_size < 2**20
+    for read in (load_bundle, inspect_bundle):
+        with pytest.raises(DataError, match=f"{part}.*would unpack to"):
+            read(packed)
+
+
+def test_a_size_that_is_a_lie_ends_at_the_limit(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directory of the zip file says ten bytes, and the data go on."""
+    import armin.bundle.archive as archive
+
+    reads: list[int] = []
+
+    class Endless:
+        def __enter__(self) -> Endless:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+        def read(self, size: int) -> bytes:
+            reads.append(size)
+            return bytes(size)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *args: Endless())
+    info = zipfile.ZipInfo("schema.toml")
+    info.file_size = 10
+    with zipfile.ZipFile(packed) as opened, pytest.raises(DataError, match="unpacks to more than"):
+        archive.read_entry(opened, info, PARTS["schema.toml"], "x")
+    assert sum(reads) <= PARTS["schema.toml"] + max(reads)
+
+
+def test_a_list_of_a_million_entries_is_not_read(packed: Path) -> None:
+    whole = bytearray(packed.read_bytes())
+    struct.pack_into("<I", whole, len(whole) - 10, 50_000_000)
+    packed.write_bytes(bytes(whole))
+    with pytest.raises(DataError, match="lists its contents in 50,000,000 bytes"):
+        load_bundle(packed)
+    packed.write_bytes(bytes(whole) + b"a comment")
+    with pytest.raises(DataError, match="no zip file"):
+        load_bundle(packed)
+
+
+@pytest.mark.parametrize(
+    "form", ["{:>1500000000}", "{:.999999999f}", "{0.__class__}", "{!r}", "{:{}}", "{}{}", "km", "{:,.0f}" + "x" * 200]
+)
+def test_formats_are_plain(form: str) -> None:
+    with pytest.raises(SchemaError, match=r"format of 'km' must be a text.*plain number format"):
+        Feature("km", "continuous", lower=0, upper=9, format=form)
+
+
+def test_a_format_in_a_bundle_takes_no_memory(packed: Path) -> None:
+    with zipfile.ZipFile(packed) as archive:
+        text = archive.read("schema.toml").decode()
+    place = text.index("[features.rate]") + len("[features.rate]")
+    rewrite(packed, {"schema.toml": f'{text[:place]}\nformat = "{{:>1500000000}}"{text[place:]}'.encode()})
+    with pytest.raises(SchemaError, match="plain number format"):
+        load_bundle(packed)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+def test_nobody_else_reads_a_bundle(fitted: ARMIN, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        file = save_bundle(tmp_path / "b.armin", fitted)
+    finally:
+        os.umask(before)
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+# what is found, not what is claimed
+
+
+def test_inspect_does_not_believe_the_manifest(packed: Path, fitted: ARMIN) -> None:
+    lies = {"features": ["nothing"], "model": ["Harmless"], "settings": {"confidence": 0.99}, "desired": ["no"],
+            "people": 7, "trust": ["all"], "letter": ["xx"], "signed": {"key": "theirs", "valid": True}}  # fmt: skip
+    rewrite(packed, {}, **lies)
+    found = inspect_bundle(packed)
+    assert found["features"] == fitted.schema.names
+    assert found["model"] == ["ColumnTransformer", "LogisticRegression"]
+    assert found["settings"]["n_samples"] == 20
+    assert (found["desired"], found["people"], found["trust"], found["letter"]) == (["yes"], 0, [], [])
+    assert found["signed"] is None
+    assert "ChainedEquations" in found["learned"]["classes"]
+    assert found["learned"]["rows"] == 120  # people
+
+
+def test_inspect_says_whose_reader_is_used(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    frame = pd.DataFrame(X, columns=list("abc"))
+    model = lightgbm.LGBMClassifier(n_estimators=2, min_child_samples=5, verbose=-1).fit(frame, Y)
+    file = save_bundle(tmp_path / "b", ARMIN(model, Schema.infer(frame), desired=1, sampler="uniform").fit(frame))
+    assert inspect_bundle(file)["native"] == ["lightgbm.basic.Booster"]
+
+
+# signatures
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two pairs of keys, as openssl writes them, and one of another kind."""
+    pytest.importorskip("cryptography")
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    folder, found = tmp_path_factory.mktemp("keys"), {}
+    for name in ("bank", "other", "curve"):
+        key: Any = generate_private_key(SECP256R1()) if name == "curve" else Ed25519PrivateKey.generate()
+        found[name], found[f"{name}.pub"] = folder / f"{name}.pem", folder / f"{name}.pub.pem"
+        found[name].write_bytes(key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()))
+        found[f"{name}.pub"].write_bytes(
+            key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+        )
+    return found
+
+
+def test_a_signature_says_who_packed_it(fitted: ARMIN, keys: dict[str, Path], tmp_path: Path) -> None:
+    file = save_bundle(tmp_path / "b", fitted, sign=keys["bank"])
+    found = inspect_bundle(file)["signed"]
+    assert found["valid"] is True
+    assert found["key"].startswith("ed25519:")
+    load_bundle(file)
+    load_bundle(file, trusted_keys=[keys["other.pub"], keys["bank.pub"]])
+    with pytest.raises(DataError, match=rf"must be signed with a key that is trusted here.*signed with {found['key']}"):
+        load_bundle(file, trusted_keys=[keys["other.pub"]])
+    with pytest.raises(DataError, match="signed by nobody"):
+        load_bundle(save_bundle(tmp_path / "c", fitted), trusted_keys=[keys["bank.pub"]])
+
+
+def test_what_was_signed_cannot_be_changed(fitted: ARMIN, keys: dict[str, Path], tmp_path: Path) -> None:
+    file = save_bundle(tmp_path / "b", fitted, sign=keys["bank"], title="Loans")
+    whole = file.read_bytes()
+    rewrite(file, {}, title="Better loans")
+    assert inspect_bundle(file)["signed"]["valid"] is False
+    with pytest.raises(DataError, match="changed after it was signed"):
+        load_bundle(file, trusted_keys=[keys["bank.pub"]])
+    file.write_bytes(whole)
+    with zipfile.ZipFile(save_bundle(tmp_path / "c", fitted, sign=keys["other"])) as other:
+        theirs = other.read("signature.json")
+    rewrite(file, {"signature.json": theirs})  # somebody else's signature of another manifest
+    with pytest.raises(DataError, match="changed after it was signed"):
+        load_bundle(file, trusted_keys=[keys["bank.pub"]])
+    for broken in (b"{}", b"[" * 9999, b'{"algorithm": "none", "key": "", "signature": ""}'):
+        rewrite(file, {"signature.json": broken})
+        with pytest.raises(DataError, match="signature cannot be read"):
+            load_bundle(file)
+
+
+def test_keys_of_another_kind_are_refused(fitted: ARMIN, keys: dict[str, Path], tmp_path: Path) -> None:
+    for wrong in ("curve", "bank.pub"):
+        with pytest.raises(ParameterError, match=r"Ed25519 private key as PEM.*openssl genpkey"):
+            save_bundle(tmp_path / "b", fitted, sign=keys[wrong])
+    with pytest.raises(ParameterError, match="cannot be read"):
+        save_bundle(tmp_path / "b", fitted, sign=tmp_path / "none.pem")
+    assert not (tmp_path / "b").exists()
+    file = save_bundle(tmp_path / "b", fitted, sign=keys["bank"])
+    with pytest.raises(ParameterError, match="Ed25519 public key"):
+        load_bundle(file, trusted_keys=[keys["bank"]])
+
+
+def test_without_the_library_nothing_is_believed(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    signature = {"algorithm": "ed25519", "key": "A" * 43 + "=", "signature": "A" * 86 + "=="}
+    rewrite(packed, {"signature.json": json.dumps(signature).encode()})
+    for name in [name for name in sys.modules if name.partition(".")[0] == "cryptography"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    assert inspect_bundle(packed)["signed"]["valid"] is None
+    with pytest.raises(MissingDependencyError, match=r"armin\[sign\]"):
+        load_bundle(packed, trusted_keys=["key.pem"])
+
+
+# a trial
+
+
+def test_a_trial_lets_a_good_bundle_in(packed: Path) -> None:
+    try_bundle(packed)
+
+
+@pytest.mark.slow
+def test_a_trial_passes_a_refusal_on(world: World, packed: Path) -> None:
+    with pytest.raises(DataError, match="OneHotEncoder is broken"):
+        try_bundle(forged_bundle(world, packed))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
+def test_a_trial_ends_what_crashes_or_takes_too_much(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(DataError, match=r"did not survive its trial.*0\.1 GB"):
+        try_bundle(packed, memory=100 * 2**20)
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    monkeypatch.setenv("PYTHONPATH", f"{hostile}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    (hostile / "skops.py").write_text("while True: pass", "utf-8")
+    with pytest.raises(DataError, match=r"did not survive its trial.*(signal (24|9)|more than 4 seconds)"):
+        try_bundle(packed, seconds=1)
+    (hostile / "skops.py").write_text("import os; os.abort()", "utf-8")
+    with pytest.raises(DataError, match=r"did not survive its trial.*signal 6"):
+        try_bundle(packed)
