@@ -27,6 +27,8 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
         said.append(
             f"{len(learned['people_']):,} complete rows of real people who were rejected, to test the promise on."
         )
+    if learned.get("background_") is not None:
+        said.append(f"{len(learned['background_']):,} training rows as they are, to compare people with.")
     if learned.get("carried_"):
         said.append(f"What these people hold in {', '.join(learned['carried_'])}, which is carried along.")
     if learned.get("calibrations_"):

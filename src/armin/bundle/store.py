@@ -36,7 +36,17 @@ from armin.schema import Schema
 __all__ = ["Bundle", "load_bundle", "save_bundle"]
 
 METHODS: dict[str, type[Explainer]] = {"ARMIN": ARMIN, "RobustAR": RobustAR, "ImputationAR": ImputationAR}
-LEARNED = ("cost_", "sampler_", "imputer_", "people_", "others_", "carried_", "calibrations_", "held_out_")
+LEARNED = (
+    "cost_",
+    "sampler_",
+    "imputer_",
+    "people_",
+    "others_",
+    "carried_",
+    "calibrations_",
+    "held_out_",
+    "background_",
+)
 """What an explainer has learned, by the names under which it is stored."""
 
 PROBES = 64
