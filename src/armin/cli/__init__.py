@@ -3,7 +3,7 @@
 Heavy imports wait inside the functions, so that ``armin --help`` is quick.
 """
 
-from armin.cli import advise, prepare, recheck
+from armin.cli import advise, prepare, recheck, why
 from armin.cli.app import app, main
 
-__all__ = ["advise", "app", "main", "prepare", "recheck"]
+__all__ = ["advise", "app", "main", "prepare", "recheck", "why"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from armin.cli.answers import Answer
     from armin.explainer.ask import AskOrAct
     from armin.explainer.estimator import Explainer
+    from armin.explainer.what_if import WhatIf
+    from armin.reasons import Reasons
     from armin.recourse import Failure, Recourse, RecoursePath
 
-__all__ = ["ask_path", "ask_plan", "ask_question", "on_terminal", "run"]
+__all__ = ["ask_idea", "ask_path", "ask_plan", "ask_question", "ask_reasons", "on_terminal", "run"]
 
 Found = TypeVar("Found")
 
@@ -40,7 +42,21 @@ def ask_question(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...
     return _answer(partial(explainer.ask, locked=locked), row)
 
 
-KINDS: dict[Callable[..., Any], str] = {ask_plan: "plan", ask_path: "path", ask_question: "ask"}
+def ask_reasons(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...], **asked: Any) -> Reasons | Failure:
+    """Why one row was decided about as it was, or why that cannot be said."""
+    return _answer(partial(explainer.reasons, **asked), row)
+
+
+def ask_idea(
+    explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...], changes: Mapping[str, Any]
+) -> WhatIf | Failure:
+    """What comes of an idea for one row, or why that cannot be said."""
+    return _answer(partial(explainer.what_if, changes=changes, locked=locked), row)
+
+
+KINDS: dict[Callable[..., Any], str] = {
+    ask_plan: "plan", ask_path: "path", ask_question: "ask", ask_reasons: "reasons", ask_idea: "what-if",
+}  # fmt: skip
 
 
 def _answer(ask: Callable[[pd.DataFrame], Found], row: pd.DataFrame) -> Found | Failure:
@@ -83,7 +99,7 @@ def run(
         sys.stderr.write("There are no rows to explain.\n")
     tasks = (delayed(ask)(explainer, frame.iloc[[i]], locked) for i in range(len(frame)))
     code = 0
-    with opened(answers.output) as stream, Printer(stream, to, KINDS[ask]) as printer:
+    with opened(answers.output) as stream, Printer(stream, to, KINDS[getattr(ask, "func", ask)]) as printer:
         found: Iterator[Answer] = Parallel(n_jobs=answers.jobs, return_as="generator")(tasks)
         with _progress(len(frame)) as between:
             for label, answer in zip(frame.index.tolist(), found, strict=True):
@@ -95,8 +111,14 @@ def run(
 
 def _good(answer: Answer) -> bool:
     from armin.explainer.ask import AskOrAct
+    from armin.explainer.what_if import WhatIf
+    from armin.reasons import Reasons
     from armin.recourse import RecoursePath
 
+    if isinstance(answer, Reasons):
+        return True
+    if isinstance(answer, WhatIf):
+        return answer.enough or (answer.plan is not None and answer.plan.found)
     if isinstance(answer, AskOrAct):
         return answer.plan.found
     return answer.at(answer.asked) is not None if isinstance(answer, RecoursePath) else answer.found
