@@ -77,10 +77,10 @@ def test_a_letter_without_a_plan_has_four_true_reasons_and_no_protected_one():
         assert str(one.message) in flat(letter.text)
     assert "[R07]" in letter.text
     assert "We do not name traits that are protected." in flat(letter.text)
-    section = letter.text.partition("Principal reasons")[2].partition("\n\n\n")[0].partition("We do not name")[0]
-    assert "Late is 49" in flat(section)
-    assert "Sex" not in section
-    assert "Age" not in section
+    section = letter.text.upper().partition("PRINCIPAL REASONS")[2].partition("WE DO NOT NAME")[0]
+    assert "LATE IS 49" in flat(section)
+    assert "SEX" not in section
+    assert "AGE" not in section
     insisted = write_letter(plan, row, schema=explainer.schema, reasons=why, protected=True)
     assert len(why.statements(protected=True)) == 4
     assert "We do not name traits" not in flat(insisted.text)
@@ -173,3 +173,24 @@ def test_a_bundle_without_people_still_judges_ideas(bundle, loans):
     found = again.what_if(loans.applicant, {"ExistingLoans": 1})
     assert found.after is None
     assert found.plan.found
+
+
+def test_a_bundle_may_leave_people_out(explainer, loans, tmp_path):
+    file = save_bundle(tmp_path / "lean.armin", explainer, background=False)
+    assert not any("compare people with" in line for line in inspect_bundle(file)["kept"])
+    with pytest.raises(DataError, match="this explainer keeps none"):
+        load_bundle(file).explainer.reasons(loans.applicant)
+
+
+def test_pack_warns_of_traits_that_the_model_uses():
+    from armin.cli.prepare import traits
+
+    explainer, _ = rejected_for_good()
+    (said,) = traits(explainer)
+    assert "Warning: the model uses protected traits: sex and age." in said
+    open_schema = Schema(tuple(replace(feature, protected=False) for feature in explainer.schema))
+    free = ARMIN(explainer.classifier, open_schema, desired="yes").bind(
+        explainer.fitted_.like, cost=explainer.fitted_.cost, sampler=explainer.fitted_.sampler
+    )
+    (said,) = traits(free)
+    assert "not marked so: sex and age" in said

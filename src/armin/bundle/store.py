@@ -90,6 +90,7 @@ def save_bundle(
     letter: str | Path | OwnWords | None = None,
     created: datetime | None = None,
     trust: bool = False,
+    background: bool = True,
 ) -> Path:
     """Write a fitted explainer into one file that is safe to load.
 
@@ -104,6 +105,8 @@ def save_bundle(
     created : the date that the bundle states; now if left out. With the same date, the same explainer gives the
         same bytes
     trust : store what cannot be stored safely all the same; such a bundle is only loaded with ``trust=True``
+    background : whether to keep the training rows that reasons compare people with; without them, reasons must be
+        given some
 
     Returns
     -------
@@ -125,6 +128,8 @@ def save_bundle(
     if METHODS.get(type(explainer).__name__) is not type(explainer):
         raise ParameterError(f"A bundle holds ARMIN, RobustAR or ImputationAR. Got {type(explainer).__name__} instead.")
     learned = _learned_by(explainer)
+    if not background:
+        learned.pop("background_", None)
     chosen = [_person(explainer, i, person) for i, person in enumerate(people or (), start=1)]
     parts, needs = _parts(explainer, learned, trust=trust)
     if chosen:
