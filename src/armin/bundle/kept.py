@@ -12,7 +12,7 @@ from armin.impute.anonymous import unique_rows
 from armin.impute.neighbours import Neighbours
 from armin.learned import kept
 
-__all__ = ["what_is_kept"]
+__all__ = ["keeps_rows", "what_is_kept"]
 
 ROLES = ("cost", "sampler", "imputer")
 
@@ -33,6 +33,8 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
         said.append(
             f"{len(learned['people_']):,} complete rows of real people who were rejected, to test the promise on."
         )
+    if learned.get("background_") is not None:
+        said.append(f"{len(learned['background_']):,} training rows as they are, to compare people with.")
     rows = _rows(learned)
     if rows.shape[0]:
         said.append(
@@ -46,8 +48,13 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
     return said
 
 
+def keeps_rows(learned: dict[str, Any]) -> bool:
+    """Whether anything that was learned holds whole rows, but for those that people are compared with."""
+    return _rows({name: value for name, value in learned.items() if name != "background_"}).size > 0
+
+
 def _rows(learned: dict[str, Any]) -> FloatArray:
     """All whole rows in what was learned, whoever keeps them."""
     found = [part.codes for part in parts_of(learned) if isinstance(part, Neighbours)]
-    found += [learned[name] for name in ("people_", "others_") if learned.get(name) is not None]
+    found += [learned[name] for name in ("people_", "others_", "background_") if learned.get(name) is not None]
     return np.concatenate(found) if found else np.empty((0, 0))

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from armin.bundle.archive import fingerprints, read_archive, read_stored, write_archive, write_stored
-from armin.bundle.kept import ROLES, what_is_kept
+from armin.bundle.kept import ROLES, keeps_rows, what_is_kept
 from armin.bundle.like import describe_types, frame_of_types
 from armin.bundle.look import own_texts
 from armin.bundle.manifest import NATIVE, OBJECT, describe, settings_of
@@ -36,7 +36,17 @@ from armin.schema import Schema
 __all__ = ["Bundle", "load_bundle", "save_bundle"]
 
 METHODS: dict[str, type[Explainer]] = {"ARMIN": ARMIN, "RobustAR": RobustAR, "ImputationAR": ImputationAR}
-LEARNED = ("cost_", "sampler_", "imputer_", "people_", "others_", "carried_", "calibrations_", "held_out_")
+LEARNED = (
+    "cost_",
+    "sampler_",
+    "imputer_",
+    "people_",
+    "others_",
+    "carried_",
+    "calibrations_",
+    "held_out_",
+    "background_",
+)
 """What an explainer has learned, by the names under which it is stored."""
 
 
@@ -79,6 +89,7 @@ def save_bundle(
     created: datetime | None = None,
     trust: bool = False,
     sign: str | Path | None = None,
+    background: bool | None = None,
 ) -> Path:
     """Write a fitted explainer into one file that is safe to load.
 
@@ -94,6 +105,8 @@ def save_bundle(
         same bytes
     trust : store what cannot be stored safely all the same; such a bundle is only loaded with ``trust=True``
     sign : a PEM file with an Ed25519 private key, to sign the bundle with; see ``docs/bundle.md``
+    background : whether to keep the training rows that reasons compare people with; without them, reasons must be
+        given some. If left out, they are kept unless nothing else in the bundle holds whole rows
 
     Returns
     -------
@@ -115,6 +128,8 @@ def save_bundle(
     if METHODS.get(type(explainer).__name__) is not type(explainer):
         raise ParameterError(f"A bundle holds ARMIN, RobustAR or ImputationAR. Got {type(explainer).__name__} instead.")
     learned = _learned_by(explainer)
+    if not (keeps_rows(learned) if background is None else background):
+        learned.pop("background_", None)
     chosen = [_person(explainer, i, person) for i, person in enumerate(people or (), start=1)]
     parts, needs = _parts(explainer, learned, trust=trust)
     if chosen:

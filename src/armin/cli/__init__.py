@@ -3,7 +3,7 @@
 Heavy imports wait inside the functions, so that ``armin --help`` is quick.
 """
 
-from armin.cli import advise, packing, prepare, recheck
+from armin.cli import advise, packing, prepare, recheck, why
 from armin.cli.app import app, main
 
-__all__ = ["advise", "app", "main", "packing", "prepare", "recheck"]
+__all__ = ["advise", "app", "main", "packing", "prepare", "recheck", "why"]

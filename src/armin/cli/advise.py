@@ -133,8 +133,10 @@ def _letter(
     from armin.schema.values import is_blank
 
     found = explainer.alternatives(row, plans, locked=locked) or (explainer.explain(row, locked=locked),)
+    # a bundle of an older version keeps nobody to compare with
+    why = explainer.reasons(row) if explainer.has_people else None
     given = {name: None if is_blank(value) else value for name, value in row.iloc[0].items()}
-    return write_letter(found, given, schema=explainer.schema, locked=locked, **words), found[0].found
+    return write_letter(found, given, schema=explainer.schema, locked=locked, reasons=why, **words), found[0].found
 
 
 def _send(written: Any, output: Path | None, name: str, paper: Paper) -> None:

@@ -19,9 +19,11 @@ from armin.errors import ParameterError
 
 if TYPE_CHECKING:
     from armin.explainer.ask import AskOrAct
+    from armin.explainer.what_if import WhatIf
+    from armin.reasons import Reasons
     from armin.recourse import Failure, Recourse, RecoursePath
 
-    Answer = Recourse | RecoursePath | AskOrAct | Failure
+    Answer = Recourse | RecoursePath | AskOrAct | Reasons | WhatIf | Failure
 
 __all__ = ["Printer", "chosen", "opened", "shown"]
 
@@ -29,6 +31,8 @@ COLUMNS = {
     "plan": ("row", "outcome", "cost", "share", "advice"),
     "path": ("row", "share", "cost", "changes"),
     "ask": ("row", "feature", "matters", "alone", "expected_cost", "saving", "advice"),
+    "reasons": ("row", "feature", "weight", "low", "high", "top", "untold"),
+    "what-if": ("row", "share", "cost", "enough", "advice"),
 }
 PAGE = (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -107,7 +111,7 @@ class Printer:
     ----------
     stream : where to
     to : the format
-    kind : "plan", "path" or "ask": which columns CSV has
+    kind : "plan", "path", "ask", "reasons" or "what-if": which columns CSV has
     """
 
     def __init__(self, stream: IO[str], to: Output, kind: str) -> None:
@@ -188,11 +192,17 @@ def _lines(answer: Answer, kind: str) -> list[list[Any]]:
     if isinstance(answer, Recourse):
         advice = " ".join(str(change) for change in answer.changes) or str(answer.headline)
         return [[answer.outcome, answer.cost, answer.share, advice]]
+    if kind == "reasons":
+        names = COLUMNS[kind][1:]
+        return [[weight[name] for name in names] for weight in answer.to_dict()["weights"]]
+    if kind == "what-if":
+        data = answer.to_dict()
+        return [[data["share"], data["cost"]["value"], data["enough"], " ".join(str(answer).split())]]
     asked = [
         [q["feature"], q["matters"], q["alone"], q["expected_cost"], q["saving"], q["sentence"]]
         for q in answer.to_dict()["questions"]
     ]
-    return asked or [[None, None, None, None, None, answer.sentence]]
+    return asked or [[None, None, None, None, None, answer.to_dict()["sentence"]]]
 
 
 def _plain(value: Any) -> Any:

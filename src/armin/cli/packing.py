@@ -16,6 +16,7 @@ from armin.cli.source import build_explainer
 from armin.errors import DataError
 
 if TYPE_CHECKING:
+    from armin.explainer.estimator import Explainer
     from armin.schema import Schema
 
 __all__ = ["inspect", "pack"]
@@ -37,6 +38,13 @@ def pack(
     allow_pickle: Annotated[
         bool, typer.Option("--allow-pickle", help="Store what only loads with --trust, rather than refuse.")
     ] = False,
+    background: Annotated[
+        bool | None,
+        typer.Option(
+            help="Keep 200 training rows to compare people with, which reasons need.",
+            show_default="kept, unless the sampler keeps no row",
+        ),
+    ] = None,
     sign: Sign = None,
 ) -> None:
     """Put a model, its schema and all that explaining needs into one file.
@@ -49,8 +57,9 @@ def pack(
 
         explainer = build_explainer(training, settings)
         file = save_bundle(
-            output, explainer, title=title, people=_prepared(people), letter=letter, trust=allow_pickle, sign=sign
-        )
+            output, explainer, title=title, people=_prepared(people), letter=letter, trust=allow_pickle, sign=sign,
+            background=background,
+        )  # fmt: skip
         said = getattr(explainer.sampler_, "message", None)
         if said is not None:
             say(str(said), err=True)
@@ -61,7 +70,7 @@ def pack(
             for sentence in found["kept"]:
                 if sentence.startswith("Of the "):  # how many people can be told apart is said even in a pipe
                     say(sentence, err=True)
-        for line in touched(explainer.schema):
+        for line in (*touched(explainer.schema), *traits(explainer)):
             say(line, err=True)
 
 
@@ -78,6 +87,28 @@ def touched(schema: Schema) -> list[str]:
     }
     lines += [Message(f"review.{code}", labels=tuple(f.named for f in some)) for code, some in groups.items() if some]
     return [str(line) for line in lines]
+
+
+def traits(explainer: Explainer) -> list[str]:
+    """A warning where the model uses protected traits, or what sounds like one and may be stated as a reason."""
+    from armin.models.joint import JOINT
+    from armin.schema.guess import is_protected
+    from armin.words import Message
+
+    read, schema = explainer.current.read, explainer.schema
+    used = {int(p) for p in read.owners if p >= 0} | {p for one in read.joint for p in one.positions}
+    if (read.owners == JOINT).any() and not read.joint:
+        used = set(range(len(schema)))
+    seen = [feature for i, feature in enumerate(schema) if i in used]
+    groups = {
+        "used": [f for f in seen if f.protected],
+        "unmarked": [f for f in seen if not f.protected and is_protected(f.name)],
+    }
+    return [
+        str(Message(f"review.traits_{code}", labels=tuple(f.named for f in some)))
+        for code, some in groups.items()
+        if some
+    ]
 
 
 def _prepared(file: Path | None) -> list[dict[str, Any]] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from armin.cli.answers import Answer
     from armin.explainer.ask import AskOrAct
     from armin.explainer.estimator import Explainer
+    from armin.explainer.what_if import WhatIf
+    from armin.reasons import Reasons
     from armin.recourse import Failure, Recourse, RecoursePath
 
-__all__ = ["ask_path", "ask_plan", "ask_question", "on_terminal", "run"]
+__all__ = ["ask_idea", "ask_path", "ask_plan", "ask_question", "ask_reasons", "on_terminal", "run"]
 
 Found = TypeVar("Found")
 TOGETHER = 8
@@ -44,8 +46,22 @@ def ask_question(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...
     return _answer(partial(explainer.ask, locked=locked), row)
 
 
+def ask_reasons(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...], **asked: Any) -> Reasons | Failure:
+    """Why one row was decided about as it was, or why that cannot be said."""
+    return _answer(partial(explainer.reasons, **asked), row)
+
+
+def ask_idea(
+    explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...], changes: Mapping[str, Any]
+) -> WhatIf | Failure:
+    """What comes of an idea for one row, or why that cannot be said."""
+    return _answer(partial(explainer.what_if, changes=changes, locked=locked), row)
+
+
 Question = Callable[["Explainer", "pd.DataFrame", "tuple[str, ...]"], "Answer"]
-KINDS: dict[Callable[..., Any], str] = {ask_plan: "plan", ask_path: "path", ask_question: "ask"}
+KINDS: dict[Callable[..., Any], str] = {
+    ask_plan: "plan", ask_path: "path", ask_question: "ask", ask_reasons: "reasons", ask_idea: "what-if",
+}  # fmt: skip
 
 
 def _answer(ask: Callable[[pd.DataFrame], Found], row: pd.DataFrame) -> Found | Failure:
@@ -184,7 +200,7 @@ class Batch:
     @property
     def kind(self) -> str:
         """Which columns a table of the answers has."""
-        return KINDS[self.ask]
+        return KINDS[getattr(self.ask, "func", self.ask)]
 
     def answers(self, numbers: Sequence[int]) -> Iterator[tuple[int, Answer]]:
         """The answers to some rows, each with its place among these numbers, as they come."""
@@ -212,8 +228,14 @@ def _ask_all(
 def is_good(answer: Answer) -> bool:
     """Whether somebody is given a plan, or needs none."""
     from armin.explainer.ask import AskOrAct
+    from armin.explainer.what_if import WhatIf
+    from armin.reasons import Reasons
     from armin.recourse import RecoursePath
 
+    if isinstance(answer, Reasons):
+        return True
+    if isinstance(answer, WhatIf):
+        return answer.enough or (answer.plan is not None and answer.plan.found)
     if isinstance(answer, AskOrAct):
         return answer.plan.found
     return answer.at(answer.asked) is not None if isinstance(answer, RecoursePath) else answer.found

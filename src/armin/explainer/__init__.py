@@ -19,7 +19,9 @@ from armin.explainer.estimator import Explainer
 from armin.explainer.methods import ARMIN, ImputationAR, RobustAR
 from armin.explainer.side import compare
 from armin.explainer.stress import StressTest
+from armin.explainer.what_if import WhatIf
 
 __all__ = [
-    "ARMIN", "AskOrAct", "Comparison", "Explainer", "ImputationAR", "Question", "RobustAR", "StressTest", "compare",
+    "ARMIN", "AskOrAct", "Comparison", "Explainer", "ImputationAR", "Question", "RobustAR", "StressTest", "WhatIf",
+    "compare",
 ]  # fmt: skip

@@ -28,10 +28,12 @@ from armin.explainer.judge import MisreadError
 from armin.explainer.many import asked_of, each_row, foreseen, stored, tracked
 from armin.explainer.memory import GuessingJudge, guessed_wrong
 from armin.explainer.reading import read_or_ask
+from armin.explainer.reasons import chosen_people
 from armin.explainer.recheck import recheck
 from armin.explainer.settings import Decision, Reapply, Settings, Solving
 from armin.explainer.stress import Kind, StressTest, stress_test
 from armin.explainer.threads import in_one_thread, one_thread
+from armin.explainer.why import Whys
 from armin.impute import AutoSampler, Imputer, NativeMissing, Sampler, as_sampler
 from armin.models.oracle import Oracle
 from armin.problem import Problem, Solution
@@ -45,7 +47,7 @@ from armin.words import Message
 __all__ = ["Explainer"]
 
 
-class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The grammar of all methods; see :class:`armin.ARMIN` for the parameters."""
 
     learned: ClassVar[tuple[str, ...]] = ("classifier", "schema", "desired", "threshold", "margin", "cost", "sampler")
@@ -137,6 +139,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         if isinstance(sampler, AutoSampler):
             logging.getLogger("armin").info("%s", sampler.message)
         self.bind(like, cost=cost, sampler=sampler)
+        self.background_ = chosen_people(codes, self.random_state)
 
     @property
     def sampler_(self) -> Sampler:

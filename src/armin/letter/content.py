@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from armin.promise import Calibration
+from armin.reasons import Reasons
 from armin.recourse import Recourse
 from armin.recourse.origin import short
 from armin.schema import Schema
@@ -59,6 +60,8 @@ class Notice:
     locked : features that the person cannot change
     date, until : the day of the letter, and the last day on which it may be used
     words : how the language says things
+    reasons : what weighed in the decision; None to name what the plans change
+    insists : whether protected traits are named as reasons too
     """
 
     plan: Recourse
@@ -68,6 +71,8 @@ class Notice:
     date: datetime.date
     until: datetime.date
     words: Catalogue
+    reasons: Reasons | None = None
+    insists: bool = False
 
     @property
     def planned(self) -> bool:
@@ -158,6 +163,22 @@ def _decision(notice: Notice) -> Section:
 
 
 def _reasons(notice: Notice) -> Section:
+    """What weighed in the decision, where that is known; else what the plans change."""
+    return _changed(notice) if notice.reasons is None else _weighed(notice, notice.reasons)
+
+
+def _weighed(notice: Notice, reasons: Reasons) -> Section:
+    """What weighed most, in at most four sentences, with the company's own codes."""
+    say, items = notice.say, []
+    for one in reasons.statements(MOST_REASONS, protected=notice.insists):
+        said = " ".join(message.said(notice.words) for message in one.messages)
+        items.append(say("reason.coded", sentence=said, code=one.code) if one.code else said)
+    after = (say("reasons.withheld"),) if reasons.withheld and not notice.insists else ()
+    intro = say("reasons.weighed") if items else say("reasons.unnamed")
+    return Section("reasons", say("reasons.title"), (intro,), tuple(items), after=after)
+
+
+def _changed(notice: Notice) -> Section:
     """What stood in the way: the features that the plans change, in their order, each once.
 
     A way that does all that another one does, and more, gives no reason: the other one is enough.

@@ -15,6 +15,7 @@ from armin.letter.content import MOST_ALTERNATIVES, Notice, sections
 from armin.letter.own import OwnWords, check_words, read_words
 from armin.letter.reference import new_reference
 from armin.letter.render import policy_of, render
+from armin.reasons import Reasons
 from armin.recourse import Recourse
 from armin.schema import Schema
 from armin.words import catalogue
@@ -96,6 +97,8 @@ def write_letter(
     templates: str | Path | None = None,
     words: OwnWords | None = None,
     locked: Collection[str] = (),
+    reasons: Reasons | None = None,
+    protected: bool = False,
 ) -> Letter:
     """Write a one-page letter for one person.
 
@@ -115,6 +118,9 @@ def write_letter(
         there is taken from the package
     words : the company's own texts by language, as a bundle holds them; those in ``templates`` go before them
     locked : features of which the person said that they cannot be changed
+    reasons : what weighed in the decision, as ``explainer.reasons(row)`` says; without it the letter names as reasons
+        what the plans change
+    protected : whether the letter names protected traits as reasons too, if they weighed
 
     Returns
     -------
@@ -138,6 +144,7 @@ def write_letter(
     if isinstance(locked, str):
         raise ParameterError(f"'locked' must be a list of column names. Got the text {locked!r} instead.")
     _check_plans(plans, row, schema, locked)
+    _check_reasons(reasons, row, schema)
     day = date or datetime.date.today()
     notice = Notice(
         plan=plans[0],
@@ -149,6 +156,8 @@ def write_letter(
         words=catalogue(
             language, {**(words or {}), **({} if templates is None else check_words(read_words(templates)))}
         ),
+        reasons=reasons,
+        insists=protected,
     )
     number = clean(reference or "") or new_reference()
     context = _context(notice, clean(applicant), organisation, number)
@@ -186,6 +195,18 @@ def _check_text(name: str, text: object) -> None:
     if len(text) > LONGEST[name]:
         raise ParameterError(
             f"The '{name}' of a letter must have at most {LONGEST[name]} characters. Got {len(text)} instead."
+        )
+
+
+def _check_reasons(reasons: Reasons | None, row: Mapping[str, Any], schema: Schema) -> None:
+    """Refuse reasons that were found for another row."""
+    if reasons is None:
+        return
+    if not isinstance(reasons, Reasons):
+        raise ParameterError(f"'reasons' must be what explainer.reasons(row) gives. Got {reasons!r} instead.")
+    if not np.array_equal(schema.encode(row)[0], reasons.row, equal_nan=True):
+        raise DataError(
+            "The reasons were found for another row than the letter's. Pass explainer.reasons(row) of this row."
         )
 
 

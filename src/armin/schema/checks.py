@@ -46,7 +46,7 @@ def check_feature(feature: Feature) -> None:
         )
     if feature.blank is not None and feature.blank not in BLANKS:
         raise SchemaError(f"The blank mode of {name!r} must be one of {', '.join(BLANKS)}. Got {feature.blank!r}.")
-    for what in ("label", "unit", "format"):
+    for what in ("label", "unit", "format", "reason"):
         if not isinstance(getattr(feature, what), str):
             raise SchemaError(f"The {what} of {name!r} must be a text. Got {getattr(feature, what)!r} instead.")
     if not _finite(feature.difficulty) or feature.difficulty < 0:

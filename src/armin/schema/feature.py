@@ -44,6 +44,7 @@ class Feature:
         string such as ``"{:,.0f} km"``
     difficulty : the cost of changing this feature is multiplied by this
     protected : whether it is a trait that advice must not touch, such as sex or age; it is then fixed
+    reason : the company's own code for this feature as a reason, such as "R07"
 
     Examples
     --------
@@ -68,6 +69,7 @@ class Feature:
     format: str = ""
     difficulty: float = 1.0
     protected: bool = False
+    reason: str = ""
     _codes: dict[Hashable, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ __all__ = ["Overrides"]
 _LISTS = ("immutable", "mutable", "increase_only", "decrease_only", "protected", "carried")
 _FIELDS = (
     ("step", "step"), ("blank", "blanks"), ("label", "labels"), ("unit", "units"), ("format", "formats"),
-    ("difficulty", "difficulty"),
+    ("difficulty", "difficulty"), ("reason", "reasons"),
 )  # fmt: skip
 
 
@@ -40,6 +40,7 @@ class Overrides:
     difficulty: Mapping[str, float] = field(default_factory=dict)
     protected: Sequence[str] | None = None
     carried: Sequence[str] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, given in vars(self).items():

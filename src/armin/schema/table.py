@@ -96,6 +96,7 @@ class Schema:
         difficulty: Mapping[str, float] | None = None,
         protected: Sequence[str] | None = None,
         carried: Sequence[str] = (),
+        reasons: Mapping[str, str] | None = None,
     ) -> Schema:
         """Guess a schema from data; what the user says, by column name, wins.
 
@@ -116,6 +117,7 @@ class Schema:
         difficulty : a factor on the cost of changing a column
         protected : traits that advice must never touch; None to guess them by their names, [] for none
         carried : columns that are passed on to the model as a row has them, such as an identifier
+        reasons : the company's own code for a column as a reason
 
         Returns
         -------
@@ -126,6 +128,7 @@ class Schema:
         overrides = Overrides(
             kinds or {}, categories or {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {},
             blanks or {}, labels or {}, units or {}, formats or {}, difficulty or {}, protected, carried,
+            reasons or {},
         )  # fmt: skip
         features, notes = infer_features(as_frame(frame), overrides)
         if notes:
@@ -178,6 +181,7 @@ class Schema:
         difficulty: Mapping[str, float] | None = None,
         protected: Sequence[str] | None = None,
         carried: Sequence[str] = (),
+        reasons: Mapping[str, str] | None = None,
     ) -> Schema:
         """The same schema with other rules for some columns; the words are those of :meth:`infer`.
 
@@ -188,6 +192,7 @@ class Schema:
         overrides = Overrides(
             {}, {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {}, blanks or {},
             labels or {}, units or {}, formats or {}, difficulty or {}, protected, carried,
+            reasons or {},
         )  # fmt: skip
         overrides.check(self.names)
         return replace(self, features=tuple(overrides.apply(f) for f in self.features))

@@ -23,10 +23,11 @@ FORMAT = 1
 _HEADER = """\
 # What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal; or carried: passed on as it is.
 # direction: "any", "increase", "decrease" or "fixed".  blank: "shift", "reach" or "freeze".
-# protected: true for what advice must never touch.
+# protected: true for what advice must never touch.  reason: your own code for it as a reason.
 """
 _KEYS = (
     "kind", "bounds", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty", "protected",
+    "reason",
 )  # fmt: skip
 
 
@@ -56,6 +57,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
             ("format", f.format, ""),
             ("difficulty", _tidy(f.difficulty), 1),
             ("protected", f.protected, False),
+            ("reason", f.reason, ""),
         )
         entry |= {key: value for key, value, plain in extras if value != plain}
         features[f.name] = entry
@@ -112,6 +114,7 @@ def _feature(name: str, entry: Any) -> Feature:
         format=entry.get("format", ""),
         difficulty=_as_float(name, "difficulty", entry.get("difficulty", 1.0)),  # type: ignore[arg-type]  # never None
         protected=entry.get("protected", False),
+        reason=entry.get("reason", ""),
     )
 
 

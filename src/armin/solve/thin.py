@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.compiling import compiled
+from armin.compiling import entry
 from armin.models.kinds import LinearModel, Model, TreeEnsemble
 from armin.problem import Options, Problem
 
@@ -118,7 +118,7 @@ def _efficient(gains: FloatArray, items: IntArray, doubt: float) -> IntArray:
     return items[_unbeaten(np.ascontiguousarray(mine), doubt, MOST_RIVALS)]
 
 
-@compiled
+@entry
 def _unbeaten(gains: FloatArray, doubt: float, most: int) -> BoolArray:
     """Which rows no earlier one exceeds in every entry by more than ``doubt``; the last ``most`` of them are asked."""
     n, entries = gains.shape

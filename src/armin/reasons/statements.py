@@ -1,0 +1,190 @@
+"""From weights to sentences: what spoke against somebody, in the words of the schema, each of them true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from armin.arrays import FloatArray
+from armin.reasons.people import People
+from armin.reasons.pooled import apart
+from armin.schema import Feature, Value
+from armin.words import Message, Name
+
+__all__ = ["MOST_STATEMENTS", "Statement", "order_of", "proxies", "sentence_of"]
+
+MOST_STATEMENTS = 4
+"""Reasons that are stated, at most: more tell nobody anything."""
+LITTLE = 0.02
+"""The share of all that speaks against somebody below which something is no reason."""
+USUAL = 0.75
+"""The share of those accepted that "mostly" stands for."""
+TELLS = 0.5
+"""The correlation from which on a column tells much about a protected trait."""
+_BINS = 5
+
+Kind = Literal["value", "blank", "untold"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One reason.
+
+    Attributes
+    ----------
+    feature : what it is about
+    kind : "value" (the value weighs), "blank" (it was not told; its plausible values weigh) or "untold" (not telling it
+        weighs by itself)
+    message : the sentence
+    weight : what it weighs, in units of the score
+    top : the share of plausible cases in which it is among the first
+    tied : features from whose weight it cannot be told apart
+    tells : protected features about which its feature tells much
+
+    Examples
+    --------
+    >>> debt = Feature("debt", "integer", lower=0, upper=9, reason="R07")
+    >>> said = Message("reason.within_against", label=debt.named, value=debt.said(4))
+    >>> one = Statement(debt, "value", said, -1.0, 1.0)
+    >>> one.code, str(one)
+    ('R07', 'Debt is 4. Together with the other values, that weighs against you.')
+    """
+
+    feature: Feature
+    kind: Kind
+    message: Message
+    weight: float
+    top: float
+    tied: tuple[Name, ...] = ()
+    tells: tuple[Name, ...] = ()
+
+    @property
+    def code(self) -> str:
+        """The company's own code for this reason; empty if it has none."""
+        return self.feature.reason
+
+    @property
+    def protected(self) -> bool:
+        """Whether it is about a trait that advice must not touch."""
+        return self.feature.protected
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The sentence, and what must be said with it."""
+        found = [self.message]
+        if self.tied:
+            found.append(Message("reason.tied", labels=self.tied))
+        if self.tells:
+            found.append(Message("reason.tells", label=self.feature.named, labels=self.tells))
+        return tuple(found)
+
+    def text(self, language: str = "en") -> str:
+        """The reason in a language."""
+        return " ".join(message.text(language) for message in self.messages)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reason as plain data."""
+        return {
+            "feature": self.feature.name, "label": self.feature.title, "kind": self.kind, "code": self.code,
+            "weight": self.weight, "top": self.top, "protected": self.protected,
+            "tied": [one.key for one in self.tied], "tells": [one.key for one in self.tells], "sentence": str(self),
+            "messages": [message.to_dict() for message in self.messages],
+        }  # fmt: skip
+
+
+def order_of(
+    values: FloatArray, variance: FloatArray, weights: FloatArray
+) -> tuple[list[int], dict[int, tuple[int, ...]]]:
+    """Which columns of ``values`` (N, K), all of them against somebody, count most; and which cannot be told apart.
+
+    Neighbours that cannot be told apart stand in the order of the columns, which no seed changes.
+
+    >>> order_of(np.array([[1.0, 5.0, 3.0], [2.0, 5.0, 3.1]]), np.zeros((2, 3)), np.ones(2))
+    ([1, 2, 0], {})
+    """
+    mean = (weights / weights.sum()) @ values
+    large = LITTLE * float(np.maximum(mean, 0.0).sum())
+    order = [int(k) for k in np.argsort(-mean, kind="stable") if mean[k] > max(large, 0.0)]
+    same = {(a, b) for i, a in enumerate(order) for b in order[i + 1 :] if not apart(values, variance, weights, a, b)}
+    for end in range(len(order) - 1, 0, -1):
+        for i in range(end):
+            one, next_ = order[i], order[i + 1]
+            if one > next_ and ((one, next_) in same or (next_, one) in same):
+                order[i], order[i + 1] = next_, one
+    tied: dict[int, tuple[int, ...]] = {}
+    for k in order:
+        others = tuple(j for j in order if (k, j) in same or (j, k) in same)
+        if others:
+            tied[k] = others
+    return order, tied
+
+
+def sentence_of(
+    feature: Feature, position: int, kind: Kind, value: Value | None, people: People, top: float, way: str
+) -> Message:
+    """What is said about one feature; ``way`` is "against" or "for"."""
+    label = feature.named
+    if kind == "untold":
+        return Message(f"reason.untold_{way}", label=label)
+    if kind == "blank" or value is None:
+        return Message(f"reason.blank_{way}", label=label, share=top)
+    said = feature.quoted(value)
+    usual, code = people.usual[:, position], feature.code(value)
+    if way == "for" or not usual.size:
+        return Message(f"reason.within_{way}", label=label, value=said)
+    if not feature.is_ordered or feature.kind == "binary":
+        return Message("reason.category", label=label, value=said, share=float((usual == code).mean()))
+    # values that really occur, so that at least this share is on that side
+    most = float(np.quantile(usual, USUAL, method="inverted_cdf"))
+    least = float(-np.quantile(-usual, USUAL, method="inverted_cdf"))
+    if code > most:
+        return Message("reason.high", label=label, value=said, usual=feature.quoted(feature.value(most)))
+    if code < least:
+        return Message("reason.low", label=label, value=said, usual=feature.quoted(feature.value(least)))
+    return Message("reason.within_against", label=label, value=said)
+
+
+def proxies(people: People, position: int) -> tuple[Name, ...]:
+    """The protected features about which the column at ``position`` tells much, among these people."""
+    features = people.schema.features
+    if features[position].protected or features[position].is_carried:
+        return ()
+    groups = _groups(people, position)
+    found = []
+    for i, feature in enumerate(features):
+        if feature.protected and not feature.is_carried and _told(groups, people.codes[:, i], feature) >= TELLS:
+            found.append(feature.named)
+    return tuple(found)
+
+
+def _groups(people: People, position: int) -> FloatArray:
+    """Each person's group: a category, or a fifth of the numbers."""
+    codes = people.codes[:, position]
+    if np.unique(codes).size <= _BINS:
+        return codes
+    cuts = np.unique(np.quantile(codes, np.linspace(0, 1, _BINS + 1)[1:-1]))
+    return np.searchsorted(cuts, codes).astype(np.float64)
+
+
+def _told(groups: FloatArray, trait: FloatArray, feature: Feature) -> float:
+    """How much the groups tell about a trait: the correlation ratio, of the likeliest of its categories if unordered.
+
+    What as many groups would tell by chance is taken off.
+    """
+    n = trait.size
+    columns = [trait] if feature.is_ordered else [(trait == code).astype(float) for code in np.unique(trait)]
+    names = np.unique(groups)
+    best = 0.0
+    for column in columns:
+        whole = float(((column - column.mean()) ** 2).sum())
+        if whole <= 0.0 or n <= names.size:
+            continue
+        parts = (column[groups == name] for name in names)
+        inside = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
+        best = max(best, 1.0 - (inside / (n - names.size)) / (whole / (n - 1)))
+    return float(np.sqrt(max(0.0, best)))

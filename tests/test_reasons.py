@@ -1,0 +1,539 @@
+"""Reasons: weights add up, agree with brute force and with shap, and say what blanks leave open."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from armin import ARMIN, Feature, Schema
+from armin.errors import DataError, ModelError, ParameterError, SchemaError
+from armin.models.encoding import read_classifier
+from armin.models.oracle import Oracle
+from armin.reasons.attribute import attribute, untold
+from armin.reasons.games import play, play_all, play_orders
+from armin.reasons.pooled import interval, pool, ranks_first
+from armin.reasons.score import read_score
+from armin.reasons.statements import order_of
+
+from worlds import MODELS, make_world
+
+LAW = settings(deadline=None, max_examples=12)
+EXACT = {"linear": "linear", "tree": "trees", "forest": "trees", "boosting": "trees"}
+
+
+def scored(world, unit=None):
+    """A world's score, its codes, and its oracle."""
+    like = world.X.iloc[:0]
+    oracle = Oracle(world.classifier, world.schema, like, "yes")
+    codes = world.schema.encode(world.X)
+    return read_score(read_classifier(oracle), oracle, codes, unit), codes, oracle
+
+
+def by_predict(score, oracle):
+    """The score of codes as the classifier itself states it."""
+
+    def ask(codes):
+        share = oracle.estimator.predict_proba(oracle.table(codes))[:, 1]
+        return share if score.unit == "probability" else np.log(share) - np.log1p(-share)
+
+    return ask
+
+
+# --- exact weights ----------------------------------------------------------------------------------------------------
+
+
+@LAW
+@given(seed=st.integers(0, 999), kind=st.sampled_from(sorted(EXACT)))
+def test_exact_weights_are_those_of_every_coalition_of_the_classifier_itself(seed, kind):
+    score, codes, oracle = scored(make_world(seed, kind))
+    people, others = codes[:3], codes[20:27]
+    found = attribute(score, people, others, np.random.default_rng(0))
+    brute = play_all(by_predict(score, oracle), people, others, range(5))
+    assert found.how == EXACT[kind]
+    assert found.exact
+    assert not found.variance.any()
+    # log odds that were made from a probability lose what is near certainty
+    assert found.weights == pytest.approx(brute.weights, abs=1e-9 if score.unit == "probability" else 1e-7)
+
+
+@LAW
+@given(seed=st.integers(0, 999), kind=st.sampled_from(sorted(MODELS)))
+def test_weights_add_up_to_the_score_less_the_reference(seed, kind):
+    score, codes, _ = scored(make_world(seed, kind))
+    found = attribute(score, codes[:4], codes[10:19], np.random.default_rng(seed))
+    assert found.scores == pytest.approx(score(codes[:4]), abs=1e-9)
+    assert found.weights.sum(axis=1) == pytest.approx(found.scores - found.reference, abs=1e-9)
+    assert found.reference == pytest.approx(float(score(codes[10:19]).mean()), abs=1e-9)
+
+
+@LAW
+@given(seed=st.integers(0, 999), kind=st.sampled_from(["linear", "forest", "network"]))
+def test_sampled_orders_agree_within_their_error_and_add_up(seed, kind):
+    score, codes, _ = scored(make_world(seed, kind))
+    people, others = codes[:2], codes[20:61]
+    exact = play_all(score, people, others, range(5))
+    found = play_orders(score, people, others, range(5), np.random.default_rng(seed))
+    assert found.weights.sum(axis=1) == pytest.approx(exact.weights.sum(axis=1), abs=1e-9)
+    assert (np.abs(found.weights - exact.weights) <= 6 * np.sqrt(found.variance) + 1e-9).all()
+    few = play(score, people, others, range(5), np.random.default_rng(seed))
+    assert few.exact
+    assert few.weights == pytest.approx(exact.weights, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", sorted(MODELS))
+def test_a_feature_that_the_model_never_uses_weighs_nothing(kind):
+    world = make_world(3, kind)
+    X = world.X.assign(idle=np.arange(len(world.X)) % 7)
+    used = make_column_transformer(("passthrough", ["amount", "rate", "level"]), remainder="drop")
+    model = make_pipeline(used, MODELS[kind](3)).fit(X, world.y)
+    schema = Schema.infer(X)
+    why = ARMIN(model, schema, desired="yes").fit(X).reasons(X.iloc[[5]], reference="average")
+    weights = {w.feature.name: w.weight for w in why.weights}
+    assert weights["idle"] == weights["owner"] == weights["city"] == 0.0
+    assert any(weights.values())
+
+
+@pytest.mark.parametrize("kind", ["linear", "forest"])
+def test_permuting_columns_changes_nothing(kind):
+    world = make_world(5, kind)
+    order = ["level", "city", "rate", "amount", "owner"]
+    row = world.X.iloc[[7]]
+    there = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X).reasons(row)
+    schema = Schema(tuple(world.schema[name] for name in order))
+    here = ARMIN(world.classifier, schema, desired="yes").fit(world.X[order]).reasons(row[order])
+    assert here.standing.score == pytest.approx(there.standing.score, abs=1e-12)
+    other = {w.feature.name: w.weight for w in here.weights}
+    assert {w.feature.name: w.weight for w in there.weights} == pytest.approx(other, abs=1e-12)
+
+
+def test_categories_of_one_feature_are_one_player():
+    """The sum over one-hot columns is another number: here each is half the person's and half the other's."""
+    X = pd.DataFrame({"city": ["a", "b", "c"] * 40, "size": np.tile([0.0, 1.0], 60)})
+    both = X["city"].eq("a") & X["size"].eq(1.0)
+    world = replace(
+        make_world(1), X=X, schema=Schema.infer(X, kinds={"size": "continuous"}), y=np.where(both, "yes", "no")
+    )
+    from sklearn.preprocessing import OneHotEncoder
+
+    encoder = make_column_transformer((OneHotEncoder(), ["city"]), remainder="passthrough")
+    world = replace(world, classifier=make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(X, world.y))
+    score, codes, oracle = scored(world)
+    found = attribute(score, codes[1:2], codes[2:3], np.random.default_rng(0))
+    brute = play_all(by_predict(score, oracle), codes[1:2], codes[2:3], range(2))
+    assert found.how == "trees"
+    assert found.weights == pytest.approx(brute.weights, abs=1e-12)
+
+
+# --- beside shap ------------------------------------------------------------------------------------------------------
+
+
+def in_eighths(seed, n=150):
+    """Numbers that single precision holds exactly, since shap compares what scikit-learn rounds first."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(-40, 40, (n, 5)) / 8.0, columns=list("abcde"))
+    return X, (X["a"] * X["b"] + X["c"] - X["d"] > 0).astype(int).to_numpy()
+
+
+TREES = {
+    "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
+    "forest": RandomForestClassifier(6, max_depth=4, random_state=0),
+    "extra": ExtraTreesClassifier(6, max_depth=4, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=6, random_state=0),
+    "hist": HistGradientBoostingClassifier(max_iter=6, random_state=0),
+}
+
+
+@pytest.mark.parametrize("kind", ["linear", *TREES])
+def test_weights_are_those_of_shap(kind):
+    shap = pytest.importorskip("shap")
+    X, y = in_eighths(4)
+    others, people = X.iloc[:30], X.iloc[40:45]
+    model = LogisticRegression() if kind == "linear" else TREES[kind]
+    model.fit(X, y)
+    oracle = Oracle(model, Schema.infer(X), X.iloc[:0], 1)
+    codes = oracle.schema.encode(X)
+    score = read_score(read_classifier(oracle), oracle, codes)
+    ours = attribute(score, codes[40:45], codes[:30], np.random.default_rng(0)).weights
+    masker = shap.maskers.Independent(others, max_samples=100)
+    asked = model.decision_function if score.unit == "log-odds" else lambda rows: model.predict_proba(rows)[:, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the names of columns are lost on the way
+        exact = shap.explainers.Exact(lambda rows: asked(pd.DataFrame(rows, columns=X.columns)), masker)(people).values
+    assert ours == pytest.approx(exact, abs=1e-9)
+    if kind == "linear":
+        theirs = shap.LinearExplainer(model, masker).shap_values(people)
+        assert ours == pytest.approx(theirs, abs=1e-9)
+        return
+    theirs = np.asarray(shap.TreeExplainer(model, others).shap_values(people, check_additivity=False))
+    theirs = theirs[..., 1] if theirs.ndim == 3 else theirs
+    assert ours == pytest.approx(theirs, abs=1e-6)  # which adds up in single precision
+
+
+# --- scores and units -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "unit"),
+    [
+        (LogisticRegression(), "log-odds"),
+        (RandomForestClassifier(5, max_depth=3, random_state=0), "probability"),
+        (GradientBoostingClassifier(n_estimators=3), "log-odds"),
+        (LinearSVC(), "points"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else type(one).__name__,
+)
+def test_the_unit_is_found_by_comparing_with_the_classifier(model, unit):
+    X, y = in_eighths(1)
+    oracle = Oracle(model.fit(X, y), Schema.infer(X), X.iloc[:0], 1)
+    codes = oracle.schema.encode(X)
+    score = read_score(read_classifier(oracle), oracle, codes)
+    assert score.unit == unit
+    assert ((score(codes) >= score.threshold) == (model.predict(X) == 1)).all()
+
+
+def test_a_model_without_probabilities_has_no_reasons_in_probability():
+    X, y = in_eighths(1)
+    explainer = ARMIN(LinearSVC().fit(X, y), Schema.infer(X), desired=1).fit(X)
+    assert explainer.reasons(X.iloc[[0]]).standing.unit == "points"
+    with pytest.raises(ModelError, match="LinearSVC states no probability"):
+        explainer.reasons(X.iloc[[0]], unit="probability")
+
+
+@LAW
+@given(
+    seed=st.integers(0, 99),
+    unit=st.sampled_from(["probability", "log-odds"]),
+    kind=st.sampled_from(["linear", "forest"]),
+)
+def test_other_units_add_up_too(seed, unit, kind):
+    score, codes, oracle = scored(make_world(seed, kind), unit)
+    assert score.unit == unit
+    found = attribute(score, codes[:2], codes[10:20], np.random.default_rng(0))
+    assert found.weights.sum(axis=1) == pytest.approx(found.scores - found.reference, abs=1e-9)
+    if unit == "probability":
+        assert found.scores == pytest.approx(oracle.estimator.predict_proba(oracle.table(codes[:2]))[:, 1], abs=1e-12)
+
+
+def test_several_labels_and_black_boxes_are_asked():
+    X, y = in_eighths(2)
+    three = np.where(X["e"] > 3, 2, y)
+    schema = Schema.infer(X)
+    for model, labels in ((LogisticRegression().fit(X, three), 1), (GaussianNB().fit(X, y), 1)):
+        why = ARMIN(model, schema, desired=labels, method="auto").fit(X).reasons(X.iloc[[3]], reference="average")
+        share = model.predict_proba(X.iloc[[3]])[0, 1]
+        if why.standing.unit == "probability":
+            assert why.standing.score == pytest.approx(share, abs=1e-9)
+        assert why.each.sum() == pytest.approx(why.standing.score - why.standing.reference, abs=1e-9)
+
+
+def test_what_several_columns_make_is_attributed_to_them():
+    X, y = in_eighths(6)
+    joint = make_column_transformer(
+        (make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler()), ["a", "b"]),
+        remainder="passthrough",
+    )
+    model = make_pipeline(joint, LogisticRegression(max_iter=500)).fit(X, y)
+    oracle = Oracle(model, Schema.infer(X), X.iloc[:0], 1)
+    codes = oracle.schema.encode(X)
+    read = read_classifier(oracle)
+    assert read.joint
+    score = read_score(read, oracle, codes)
+    found = attribute(score, codes[:3], codes[10:16], np.random.default_rng(0))
+    brute = play_all(score, codes[:3], codes[10:16], range(5))
+    assert found.how == "linear"
+    assert found.weights == pytest.approx(brute.weights, abs=1e-9)
+
+
+# --- blanks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", sorted(MODELS))
+def test_without_blanks_there_is_nothing_between(kind):
+    world = make_world(2, kind)
+    why = (
+        ARMIN(world.classifier, world.schema, desired="yes")
+        .fit(world.X)
+        .reasons(world.X.iloc[[3]], reference="average")
+    )
+    assert why.each.shape[0] == 1
+    assert all(w.between == 0.0 and w.top in (0.0, 1.0) for w in why.weights)
+    if why.exact:
+        assert all(w.low == w.weight == w.high and w.total == 0.0 for w in why.weights)
+    assert why.unknown == ()
+    assert why.standing.low == why.standing.high
+
+
+@LAW
+@given(seed=st.integers(0, 999), kind=st.sampled_from(sorted(EXACT)))
+def test_every_completion_adds_up_and_only_blanks_leave_anything_open(seed, kind):
+    world = make_world(seed, kind)
+    explainer = ARMIN(world.classifier, world.schema, desired="yes", sampler="marginal").fit(world.X)
+    why = explainer.reasons(world.row, n_samples=20, reference="average")
+    assert why.each.sum(axis=1) == pytest.approx(why.scores - why.standing.reference, abs=1e-9)
+    assert why.accepted is False
+    if kind == "linear":  # nothing interacts
+        assert all(w.blank or w.between == 0.0 for w in why.weights)
+    assert all(w.low - 1e-12 <= w.high for w in why.weights)
+
+
+def test_not_having_told_is_weighed_by_itself():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=400).round(2), "b": rng.normal(size=400).round(2)})
+    y = (X["a"] + X["b"] > 0).astype(int)
+    # who does not tell is taken for the worst
+    model = make_pipeline(SimpleImputer(strategy="constant", fill_value=-9.0), LogisticRegression()).fit(X, y)
+    explainer = ARMIN(model, Schema.infer(X), desired=1).fit(X)
+    why = explainer.reasons({"a": None, "b": 1.0}, reference="average")
+    told = model.decision_function(pd.DataFrame({"a": [np.nan], "b": [1.0]}))[0]
+    assert why.standing.submitted == pytest.approx(told, abs=1e-9)
+    # from the reference over each completion to the row with its blanks
+    assert (why.each + why.not_told).sum(axis=1) == pytest.approx(told - why.standing.reference, abs=1e-9)
+    by_name = {w.feature.name: w for w in why.weights}
+    assert by_name["a"].untold < -1.0
+    assert by_name["b"].untold == 0.0
+    assert next(s.kind for s in why.statements()) == "untold"
+
+
+def test_many_blanks_are_weighed_by_orders():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(80, 10)).round(1), columns=[f"x{i}" for i in range(10)])
+    model = HistGradientBoostingClassifier(max_iter=5).fit(X, (X.sum(axis=1) > 0).astype(int))
+    oracle = Oracle(model, Schema.infer(X), X.iloc[:0], 1)
+    codes = oracle.schema.encode(X)
+    score = read_score(read_classifier(oracle), oracle, codes)
+    row = np.append(np.full(9, np.nan), codes[0, 9])
+    found = untold(score, row, codes[:2], rng)
+    lost = score.blanks(row[None, :])[0] - score(np.column_stack([codes[:2, :9], np.full(2, codes[0, 9])]))
+    same = untold(score, row, np.column_stack([codes[:2, :9], np.full(2, codes[0, 9])]), rng)
+    assert same.sum(axis=1) == pytest.approx(lost, abs=1e-9)
+    assert found.shape == (2, 10)
+
+
+@LAW
+@given(seed=st.integers(0, 10_000), n=st.integers(2, 60))
+def test_rubins_rules(seed, n):
+    rng = np.random.default_rng(seed)
+    values, variance = rng.normal(size=(n, 3)), rng.random((n, 3))
+    found = pool(values, variance, np.ones(n))
+    assert found.mean == pytest.approx(values.mean(axis=0))
+    assert found.between == pytest.approx(values.var(axis=0, ddof=1))
+    assert found.total == pytest.approx(variance.mean(axis=0) + (1 + 1 / n) * values.var(axis=0, ddof=1))
+    # a weight of two is the same row twice, but for what the size is worth
+    twice = pool(np.concatenate([values, values[:1]]), np.concatenate([variance, variance[:1]]), np.ones(n + 1))
+    weighed = pool(values, variance, np.append(2.0, np.ones(n - 1)))
+    assert weighed.mean == pytest.approx(twice.mean)
+
+
+def test_an_interval_covers_one_more_draw_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    draws = rng.exponential(size=(99, 4000))
+    low, high = interval(draws, np.zeros(4000), np.ones(99), 0.9)
+    one_more = rng.exponential(size=4000)
+    covered = ((low <= one_more) & (one_more <= high)).mean()
+    assert abs(covered - 0.9) < 4 * np.sqrt(0.09 / 4000)
+
+
+def test_who_is_first():
+    values = np.array([[0.5, 0.4, -1.0, 0.0], [-0.1, -0.2, -0.3, -0.4]])
+    assert ranks_first(values, 3).tolist() == [[True, True, False, False], [False] * 4]
+
+
+# --- references -------------------------------------------------------------------------------------------------------
+
+
+def test_references():
+    world = make_world(8, "linear")
+    explainer = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X)
+    row = world.X.iloc[[4]]
+    found = {name: explainer.reasons(row, reference=name) for name in ("average", "accepted", "nearest", "threshold")}
+    sizes = {name: why.compared for name, why in found.items()}
+    yes = int((world.classifier.predict(world.X) == "yes").sum())
+    assert sizes == {"average": 120, "accepted": yes, "nearest": 1, "threshold": max(5, round(yes / 10))}
+    cut = found["average"].standing.threshold
+    assert found["accepted"].standing.reference > found["threshold"].standing.reference >= cut
+    with pytest.raises(ParameterError, match="'reference' must be one of 'average'"):
+        explainer.reasons(row, reference="best")
+    for given_, said in ({"unit": "miles"}, "'unit'"), ({"method": "guess"}, "'method'"), ({"level": 1.0}, "'level'"):
+        with pytest.raises(ParameterError, match=said):
+            explainer.reasons(row, **given_)
+    rejected = world.X[world.classifier.predict(world.X) == "no"]
+    with pytest.raises(DataError, match=r"None of the .* people to compare with is accepted"):
+        explainer.reasons(row, background=rejected)
+    del explainer.background_
+    with pytest.raises(DataError, match="this explainer keeps none"):
+        explainer.reasons(row)
+    assert explainer.reasons(row, background=world.X).compared == yes
+
+
+# --- LIME -------------------------------------------------------------------------------------------------------------
+
+
+def test_lime_finds_the_line_of_a_linear_score():
+    """Against one person a linear score is linear in what is kept: LIME must find the weights, but for its penalty."""
+    world = make_world(9, "linear")
+    explainer = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X)
+    row = world.X.iloc[[2]]
+    lime, exact = (explainer.reasons(row, reference="nearest", method=m) for m in ("lime", "shapley"))
+    assert lime.how == "lime"
+    assert not lime.exact
+    assert lime.each == pytest.approx(exact.each, abs=0.05 * np.abs(exact.each).max())
+    assert any(message.code == "why.sampled" for message in lime.messages)
+
+
+# --- statements -------------------------------------------------------------------------------------------------------
+
+
+def test_no_seed_reorders_what_is_told_apart():
+    world = make_world(11, "forest")
+    explainer = ARMIN(world.classifier, world.schema, desired="yes", sampler="marginal", random_state=0).fit(world.X)
+    kept = explainer.background_
+    orders = []
+    for seed in range(6):
+        explainer.set_params(random_state=seed)
+        explainer.background_ = kept
+        why = explainer.reasons(world.row)
+        orders.append(
+            {(s.feature.name, s.kind): (i, {n.key for n in s.tied}) for i, s in enumerate(why.all_statements)}
+        )
+    for one in orders:
+        for other in orders:
+            for a in one.keys() & other.keys():
+                for b in one.keys() & other.keys():
+                    if (one[a][0] < one[b][0]) != (other[a][0] < other[b][0]):
+                        assert b[0] in one[a][1] or b[0] in other[a][1]
+
+
+def test_ties_stand_in_the_order_of_the_columns():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(50, 2))
+    values = np.column_stack(
+        [np.full(50, 0.1), 1.0 + noise[:, 0] - noise[:, 0].mean(), 1.01 + noise[:, 1], np.full(50, 9.0)]
+    )
+    order, tied = order_of(values, np.zeros_like(values), np.ones(50))
+    assert order[0] == 3
+    assert order[1:3] == [1, 2]
+    assert tied[1] == (2,)
+    assert tied[2] == (1,)
+    assert 3 not in tied
+    assert order_of(np.full((1, 2), -1.0), np.zeros((1, 2)), np.ones(1)) == ([], {})
+
+
+def test_what_a_statement_says_is_true():
+    world = make_world(12, "linear")
+    explainer = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X)
+    accepted = world.X[world.classifier.predict(world.X) == "yes"]
+    seen = set()
+    for i in np.flatnonzero(world.classifier.predict(world.X) == "no"):
+        row = world.X.iloc[[int(i)]]
+        for statement in explainer.reasons(row).statements():
+            name, message = statement.feature.name, statement.message
+            seen.add(message.code)
+            mine = row[name].iloc[0]
+            if message.code == "reason.high":
+                usual = statement.feature.code(message["usual"].number if hasattr(message["usual"], "number") else mine)
+                assert mine > usual
+                assert (accepted[name] <= usual).mean() >= 0.75
+            elif message.code == "reason.low" and hasattr(message["usual"], "number"):
+                usual = message["usual"].number
+                assert mine < usual
+                assert (accepted[name] >= usual).mean() >= 0.75
+            elif message.code == "reason.category":
+                assert message["share"] == pytest.approx((accepted[name] == mine).mean())
+            assert statement.weight < 0
+    assert {"reason.low", "reason.category"} <= seen
+
+
+def test_protected_traits_are_withheld_unless_the_bank_insists():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], 300), "age": rng.integers(18, 80, 300), "income": rng.integers(10, 90, 300),
+            "nationality": rng.choice(["here", "there"], 300), "debt": rng.integers(0, 40, 300),
+        }
+    )  # fmt: skip
+    y = X["income"] + X["age"] + 30 * X["sex"].eq("m") + 30 * X["nationality"].eq("here") - X["debt"] > 120
+    model = make_pipeline(FunctionTransformer(_numbers), LogisticRegression(max_iter=500)).fit(X, y)
+    with pytest.warns(UserWarning, match="protected"):
+        schema = Schema.infer(X)
+    explainer = ARMIN(model, schema, desired=True, method="blackbox").fit(X)
+    row = {"sex": "f", "age": 20, "income": 12, "nationality": "there", "debt": 39}
+    why = explainer.reasons(row)
+    assert {s.feature.name for s in why.statements()} <= {"income", "debt"}
+    assert {s.feature.name for s in why.withheld} == {"sex", "age", "nationality"}
+    assert {s.feature.name for s in why.statements(protected=True)} & {"sex", "age", "nationality"}
+    assert "why.withheld" in [m.code for m in why.messages]
+    assert {w.feature.name for w in why.weights} == set(X.columns)  # the bank sees all
+
+
+def _numbers(frame):
+    return frame.assign(sex=frame["sex"].eq("m"), nationality=frame["nationality"].eq("here")).astype(float)
+
+
+def test_a_trait_in_disguise_is_said():
+    rng = np.random.default_rng(5)
+    age = rng.integers(20, 70, 300)
+    X = pd.DataFrame(
+        {"age": age, "years_in_job": (age - 18) * 0.8 + rng.normal(0, 2, 300), "debt": rng.integers(0, 40, 300)}
+    )
+    X = X.round(1)
+    model = LogisticRegression(max_iter=500).fit(X, X["years_in_job"] - X["debt"] / 2 > 5)
+    schema = Schema.infer(X, protected=["age"], reasons={"debt": "R07"})
+    why = ARMIN(model, schema, desired=True).fit(X).reasons({"age": 25, "years_in_job": 1.0, "debt": 30})
+    told = {s.feature.name: s for s in why.statements()}
+    assert [name.key for name in told["years_in_job"].tells] == ["age"]
+    assert told["debt"].tells == ()
+    assert told["debt"].code == "R07"
+    assert "says much about age, which is protected" in str(told["years_in_job"])
+
+
+def test_reason_codes_survive_a_file_and_must_be_texts():
+    schema = Schema((Feature("debt", "integer", lower=0, upper=9),)).update(reasons={"debt": "R07"})
+    assert Schema.from_toml(schema.to_toml()) == schema
+    assert schema["debt"].reason == "R07"
+    with pytest.raises(SchemaError, match=r"The reason of 'debt' must be a text. Got 7 instead"):
+        Feature("debt", "integer", lower=0, upper=9, reason=7)
+
+
+def test_at_most_four():
+    world = make_world(4, "linear")
+    why = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X).reasons(world.row)
+    assert len(why.statements()) <= 4
+    for most in (0, 5, True, 2.0):
+        with pytest.raises(ParameterError, match="'most' must be a whole number from 1 to 4"):
+            why.statements(most)
+
+
+def test_views():
+    world = make_world(14, "forest")
+    why = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X).reasons(world.row)
+    data = why.to_dict()
+    assert data["format"] == "armin.reasons/1"
+    assert data["completions"] == 100
+    assert why.to_json().startswith("{")
+    assert str(why) == why.text("en") != why.text("de")
+    assert "<svg" in why.html()
+    assert why._repr_html_() == why.html()
+    assert list(why.to_frame()["weight"].abs()) == sorted(why.to_frame()["weight"].abs(), reverse=True)
+    assert set("o|") <= set(why.standing.picture())
+    pytest.importorskip("matplotlib")
+    assert len(why.plot(language="de").get_yticklabels()) == 5
