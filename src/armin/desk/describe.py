@@ -37,6 +37,9 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
         "mutable": feature.actionable,
         "direction": feature.direction,
         "blank_mode": feature.blank_mode,
+        "group": feature.shown.group,
+        "order": feature.shown.order,
+        "example": feature.shown.example,
         "help": f"{_range(feature)} {_MOVES[feature.direction]}",
     }
 

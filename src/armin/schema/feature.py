@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from armin.errors import DataError
 from armin.schema.checks import check_feature, short_list
+from armin.schema.shown import Shown
 from armin.schema.values import Value, as_number, interval, is_blank, scalar
 from armin.words import Message, Name, Quantity, catalogue
 
@@ -44,6 +45,7 @@ class Feature:
         string such as ``"{:,.0f} km"``
     difficulty : the cost of changing this feature is multiplied by this
     protected : whether it is a trait that advice must not touch, such as sex or age; it is then fixed
+    shown : how a form shows it, see :class:`Shown`
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Feature:
     format: str = ""
     difficulty: float = 1.0
     protected: bool = False
+    shown: Shown = Shown()
     _codes: dict[Hashable, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -231,7 +234,7 @@ class Feature:
         if isinstance(value, float) and self.kind == "integer":
             value = int(value) if value.is_integer() else value
         if not self.is_number:
-            text = self.format.format(value) if self.format else str(value)
+            text = self.format.format(value) if self.format else self.shown.value(value)
             return Name("values", str(value), text, self.name)
         return Quantity(value, self.unit, self.step, self.format)  # type: ignore[arg-type]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from armin.errors import SchemaError
 from armin.schema.feature import Feature
 from armin.schema.rules import Rule, rule_from_dict
+from armin.schema.shown import Shown
 
 if TYPE_CHECKING:
     from armin.schema.table import Schema
@@ -23,10 +24,11 @@ FORMAT = 1
 _HEADER = """\
 # What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal; or carried: passed on as it is.
 # direction: "any", "increase", "decrease" or "fixed".  blank: "shift", "reach" or "freeze".
-# protected: true for what advice must never touch.
+# protected: true for what advice must never touch.  form: group, order, short, help, example, values for the desk's page.
 """
 _KEYS = (
     "kind", "bounds", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty", "protected",
+    "form",
 )  # fmt: skip
 
 
@@ -58,6 +60,8 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
             ("protected", f.protected, False),
         )
         entry |= {key: value for key, value, plain in extras if value != plain}
+        if shown := f.shown.to_dict():
+            entry["form"] = shown
         features[f.name] = entry
     data: dict[str, Any] = {"armin_schema": FORMAT, "features": features}
     if schema.decisions:
@@ -112,7 +116,14 @@ def _feature(name: str, entry: Any) -> Feature:
         format=entry.get("format", ""),
         difficulty=_as_float(name, "difficulty", entry.get("difficulty", 1.0)),  # type: ignore[arg-type]  # never None
         protected=entry.get("protected", False),
+        shown=_shown(name, entry.get("form", {})),
     )
+
+
+def _shown(name: str, said: object) -> Shown:
+    if not isinstance(said, dict):
+        raise SchemaError(f"[features.{name}] form must be a table, such as {{ group = 'Money' }}. Got {said!r}.")
+    return Shown.of(name, said)
 
 
 def _as_float(name: str, what: str, value: object) -> float | None:
@@ -173,6 +184,8 @@ def _key(name: str) -> str:
 
 
 def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(name)} = {_toml(v)}" for name, v in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(v) for v in value) + "]"
     if isinstance(value, str):

@@ -6,7 +6,7 @@ import { current, t } from "./words.js";
 
 // The frame inherits the page's content security policy, which refuses inline styles. The letter's own style sheets
 // are therefore taken out before it is parsed, and adopted as constructed sheets.
-function fill(frame, html) {
+function fill(frame, html, close) {
   const css = [];
   const bare = html.replace(/<style[^>]*>([^]*?)<\/style>/gi, (_, text) => { css.push(text); return ""; });
   const source = new DOMParser().parseFromString(bare, "text/html");
@@ -18,11 +18,32 @@ function fill(frame, html) {
   for (const { name, value } of source.body.attributes) {
     if (name === "class" || name.startsWith("data-")) page.body.setAttribute(name, value);
   }
+  page.onkeydown = (event) => { if (event.key === "Escape") close(); };
   page.adoptedStyleSheets = css.map((text) => {
     const sheet = new frame.contentWindow.CSSStyleSheet();
     sheet.replaceSync(text);
     return sheet;
   });
+}
+
+// several letters as one page, each on paper of its own
+export function joined(pages) {
+  const read = (html) => new DOMParser().parseFromString(html, "text/html");
+  const all = pages.map(read);
+  const style = all.length ? Array.from(all[0].querySelectorAll("style"), (one) => one.textContent).join("\n") : "";
+  const made = document.implementation.createHTMLDocument(t("cases_letters"));
+  made.documentElement.lang = current();
+  const sheet = made.createElement("style");
+  sheet.textContent = `${style}\n.one-letter { break-after: page; }`;
+  made.head.append(sheet);
+  for (const page of all) {
+    const box = made.createElement("div");
+    box.className = `one-letter ${page.body.className}`;
+    for (const unwanted of page.body.querySelectorAll("script, iframe, object, embed")) unwanted.remove();
+    box.append(...Array.from(page.body.childNodes, (node) => made.importNode(node, true)));
+    made.body.append(box);
+  }
+  return `<!doctype html>\n${new XMLSerializer().serializeToString(made.documentElement)}`;
 }
 
 export class Letter {
@@ -64,7 +85,7 @@ export class Letter {
       const body = { ...this.request, language: current() };
       if (this.name.value.trim()) body.applicant = this.name.value.trim();
       const html = await postText("letter", body, signal);
-      fill(this.frame, html);
+      fill(this.frame, html, () => this.dialog.close());
       this.frame.title = t("letter_title");
       note.replaceChildren(t("letter_ready"));
       print.disabled = false;
