@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -15,11 +16,11 @@ from armin.schema import Schema
 
 __all__ = ["HOW_HARD", "PersonalCost", "cost_name", "personal"]
 
-HOW_HARD = {"easy": 0.5, "usual": 1.0, "hard": 2.0, "very hard": 4.0}
+HOW_HARD = {"easy": 0.5, "usual": 1.0, "hard": 3.0, "very hard": 10.0}
 """What people say, as a factor on the cost."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class PersonalCost:
     """Another cost, with a factor on some of the features; see :func:`personal`.
 
@@ -27,17 +28,17 @@ class PersonalCost:
     ----------
     cost : fitted
     factors : by position of the feature
+    aggregate : as the other cost adds up
     """
 
     cost: Cost
     factors: Mapping[int, float]
+    aggregate: Aggregate = "sum"
 
-    @property
-    def aggregate(self) -> Aggregate:
-        """As the other cost adds up."""
-        return self.cost.aggregate
+    def __post_init__(self) -> None:
+        self.aggregate = self.cost.aggregate
 
-    def fit(self, X: FloatArray, schema: Schema) -> PersonalCost:
+    def fit(self, X: FloatArray, schema: Schema) -> Self:
         """Nothing is learned: the other cost is fitted."""
         return self
 
@@ -64,7 +65,7 @@ def personal(cost: Cost, difficulty: Mapping[str, float | str], schema: Schema) 
     Parameters
     ----------
     cost : fitted
-    difficulty : by feature a positive factor, or "easy" (0.5), "usual", "hard" (2) or "very hard" (4)
+    difficulty : by feature a positive factor, or "easy" (0.5), "usual", "hard" (3) or "very hard" (10)
     schema : the columns
 
     Returns
@@ -79,7 +80,7 @@ def personal(cost: Cost, difficulty: Mapping[str, float | str], schema: Schema) 
     >>> schema = Schema.infer(frame)
     >>> cost = NumberOfChanges().fit(schema.encode(frame), schema)
     >>> personal(cost, {"income": "hard"}, schema).table(0, np.array([20.0]), np.array([[20.0, 40.0]])).tolist()
-    [[0.0, 2.0]]
+    [[0.0, 3.0]]
     """
     factors = {}
     for name, said in difficulty.items():

@@ -171,8 +171,9 @@ def contract_of(schema: Schema, *, most_plans: int = 5, languages: Sequence[str]
         ),
         AfterValidator(_each_once),
     ]  # fmt: skip
+    words = tuple(HOW_HARD)
     hard = Annotated[
-        dict[Literal[columns], Literal[tuple(HOW_HARD)]],  # type: ignore[valid-type]
+        dict[Literal[columns], Literal[words]],  # type: ignore[valid-type]
         Field(
             title="an object of column to " + ", ".join(HOW_HARD), max_length=1000,
             description="How hard this person finds changing a column; the cost is weighed accordingly.",

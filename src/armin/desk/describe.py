@@ -59,7 +59,7 @@ _RECOURSE = {
     "required": ["format", "outcome", "status", "changes", "cost", "confidence", "blanks", "headline"],
     "properties": {
         "format": {"const": "armin.recourse/1"},
-        "outcome": {"enum": ["plan", "best_so_far", "already_accepted", "no_recourse", "out_of_time"]},
+        "outcome": {"enum": ["plan", "best_so_far", "already_accepted", "tell", "no_recourse", "out_of_time"]},
         "changes": {
             "type": "array",
             "items": {"type": "object", "required": ["feature", "label", "mode", "sentence", "cost"]},
@@ -80,7 +80,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "required": ["confidence", "cost", "short", "recourse"],
+                    "required": ["share", "cost", "short", "recourse"],
                     "properties": {"recourse": _RECOURSE},
                 },
             },

@@ -393,7 +393,7 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     @in_one_thread
     def for_somebody(self, difficulty: Mapping[str, float | str]) -> Self:
-        """The same fitted explainer for a person who finds some changes harder, or easier, than usual.
+        r"""The same fitted explainer for a person who finds some changes harder, or easier, than usual.
 
         A promise was tested with the usual costs, so it is not made here; its highest level of confidence is kept.
 
@@ -407,7 +407,8 @@ class Explainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         >>> from armin.datasets import make_loans
         >>> loans = make_loans()
         >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-        >>> print(explainer.for_somebody({"ExistingLoans": "very hard"}).explain(loans.applicant).changes[0])
+        >>> print(*explainer.for_somebody({"ExistingLoans": "very hard"}).explain(loans.applicant).changes, sep="\n")
+        Lower the number of existing loans from 2 to 1.
         Change the purpose from “NewCar” to “Repairs”.
         """
         fitted = self.current

@@ -70,7 +70,7 @@ class Feature:
     format: str = ""
     difficulty: float = 1.0
     protected: bool = False
-    shown: Shown = Shown()
+    shown: Shown = field(default_factory=Shown)
     _codes: dict[Hashable, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:

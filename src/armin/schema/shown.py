@@ -47,7 +47,7 @@ class Shown:
         return hash((self.group, self.order, self.short, self.help, self.example, tuple(self.values.items())))
 
     @classmethod
-    def keys(cls) -> tuple[str, ...]:
+    def words(cls) -> tuple[str, ...]:
         """What can be said about a column on a form."""
         return tuple(one.name for one in fields(cls))
 
@@ -57,7 +57,7 @@ class Shown:
 
     def to_dict(self) -> dict[str, Any]:
         """What is said, as plain data."""
-        said = {name: getattr(self, name) for name in self.keys()}
+        said = {name: getattr(self, name) for name in self.words()}
         order = said["order"]
         if order is not None and float(order).is_integer():
             said["order"] = int(order)
@@ -73,8 +73,8 @@ class Shown:
             If a key is not known, or a text, number or table is expected and something else given.
         """
         for key, value in said.items():
-            if key not in cls.keys():
-                raise SchemaError(f"A form knows no {key!r} of {name!r}. Known: {', '.join(cls.keys())}.")
+            if key not in cls.words():
+                raise SchemaError(f"A form knows no {key!r} of {name!r}. Known: {', '.join(cls.words())}.")
             if key == "order":
                 right = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
                 right, what = right or value is None, "a number"

@@ -24,7 +24,7 @@ FORMAT = 1
 _HEADER = """\
 # What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal; or carried: passed on as it is.
 # direction: "any", "increase", "decrease" or "fixed".  blank: "shift", "reach" or "freeze".
-# protected: true for what advice must never touch.  form: group, order, short, help, example, values for the desk's page.
+# protected: true for what advice must never touch.  form: group, order, short, help, example, values on the desk.
 """
 _KEYS = (
     "kind", "bounds", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty", "protected",

@@ -172,8 +172,12 @@ export class Cases {
   keep() {
     if (!this.shown) return;
     const { form, answer } = this.desk.current();
-    if (JSON.stringify(form) !== JSON.stringify(this.shown.form)) this.unsaved = true;
-    Object.assign(this.shown, { form, answer });
+    const content = ({ row, typed, locked, hardness }) => JSON.stringify([row, typed, locked, hardness ?? {}]);
+    const whole = { row: Object.fromEntries(Object.keys(form.row).map((name) => [name, this.shown.form.row[name] ?? null])) };
+    const same = content(form) === content({ ...this.shown.form, ...whole });
+    if (!same) this.unsaved = true;
+    // an answer belongs to the entries that it was worked out for
+    Object.assign(this.shown, { form, answer: answer ?? (same ? this.shown.answer : null), failed: false });
   }
 
   add() {

@@ -26,24 +26,15 @@ function fill(frame, html, close) {
   });
 }
 
-// several letters as one page, each on paper of its own
+// several letters as one file, each on paper of its own; put together as text, so that nothing of it runs in this page
 export function joined(pages) {
-  const read = (html) => new DOMParser().parseFromString(html, "text/html");
-  const all = pages.map(read);
-  const style = all.length ? Array.from(all[0].querySelectorAll("style"), (one) => one.textContent).join("\n") : "";
-  const made = document.implementation.createHTMLDocument(t("cases_letters"));
-  made.documentElement.lang = current();
-  const sheet = made.createElement("style");
-  sheet.textContent = `${style}\n.one-letter { break-after: page; }`;
-  made.head.append(sheet);
-  for (const page of all) {
-    const box = made.createElement("div");
-    box.className = `one-letter ${page.body.className}`;
-    for (const unwanted of page.body.querySelectorAll("script, iframe, object, embed")) unwanted.remove();
-    box.append(...Array.from(page.body.childNodes, (node) => made.importNode(node, true)));
-    made.body.append(box);
-  }
-  return `<!doctype html>\n${new XMLSerializer().serializeToString(made.documentElement)}`;
+  const styles = new Set(pages.flatMap((html) => Array.from(html.matchAll(/<style[^>]*>([^]*?)<\/style>/gi), (found) => found[1])));
+  const bodies = pages.map((html) => {
+    const [, attributes, body] = /<body([^>]*)>([^]*)<\/body>/i.exec(html) || ["", "", ""];
+    return `<div${attributes}>${body}</div>`;
+  });
+  const head = `<meta charset="utf-8"><title>${t("cases_letters")}</title><style>${[...styles].join("\n")}\nbody > div { break-after: page; }</style>`;
+  return `<!doctype html>\n<html lang="${current()}"><head>${head}</head><body>${bodies.join("\n")}</body></html>`;
 }
 
 export class Letter {
