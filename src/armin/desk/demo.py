@@ -40,7 +40,8 @@ GERMAN: dict[str, Any] = {
     "decisions": {"approved": "bewilligt", "rejected": "abgelehnt"},
     "titles": {TITLE: "Kreditanträge (erfunden)"},
     "stories": {
-        "Alex": "Wünscht sich einen Neuwagen und hat schon zwei Kredite. Nennt das Einkommen nicht: Das geht niemanden etwas an.",
+        "Alex": "Wünscht sich einen Neuwagen und hat schon zwei Kredite. Nennt das Einkommen nicht: "
+        "Das geht niemanden etwas an.",
         "Bo": "Möchte ein Geschäft gründen und hat zwei Kredite. Nennt weder Einkommen noch Abschluss.",
         "Charlie": "Möchte das Haus reparieren, verdient gut und hat keinen Kredit. Sagt alles.",
     },
