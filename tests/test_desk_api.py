@@ -99,6 +99,7 @@ def test_schema_describes_the_form(client):
         "categories": None, "mutable": False, "direction": "fixed", "blank_mode": "freeze", "help": "", "errors": {},
         "hint": "From $0 to $250,000. A plan never asks you to change this.",
         "unlock": "I could change this after all: Income", "tell": "Tell: Income",
+        "short": "Income", "section": "", "asks": "", "group": "", "order": None, "example": "",
     }  # fmt: skip
     assert by_name["Income"]["errors"]["range"] == (
         "Income is outside the limits. From $0 to $250,000. Correct it, or leave it blank."
@@ -116,6 +117,17 @@ def test_recourse_is_the_explainers(client, explainer):
     reference = answer.pop("reference")
     assert timeless(answer) == timeless(explainer.explain(ROW).to_dict())
     assert reference != client.post("/api/v1/recourse", json={"row": ROW}).json()["reference"]
+
+
+def test_what_is_hard_for_one_person_weighs_more(client, explainer):
+    said = {"ExistingLoans": "very hard"}
+    answer = client.post("/api/v1/recourse", json={"row": ROW, "difficulty": said}).json()
+    del answer["reference"]
+    assert timeless(answer) == timeless(explainer.for_somebody(said).explain(ROW).to_dict())
+    assert answer["changes"] != client.post("/api/v1/recourse", json={"row": ROW}).json()["changes"]
+    wrong = client.post("/api/v1/recourse", json={"row": ROW, "difficulty": {"ExistingLoans": "terrible"}})
+    assert "easy, usual, hard, very hard" in is_problem(wrong, 422, "difficulty")["detail"]
+    is_problem(client.post("/api/v1/recourse", json={"row": ROW, "difficulty": {"Shoes": "hard"}}), 422, "difficulty")
 
 
 def test_null_empty_and_missing_are_the_same_blank(client):

@@ -12,7 +12,7 @@ from armin.cli.app import EXIT_CODES, app, told_plainly
 from armin.cli.hygiene import say
 from armin.cli.options import Answers, Listing, People, Settings, Source, spread
 from armin.cli.run import ask_path, ask_plan, ask_question, run
-from armin.cli.source import open_explainer, open_source, read_people, write_text
+from armin.cli.source import felt, open_explainer, open_source, read_people, write_text
 from armin.errors import MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def ask(people: People, source: Source, settings: Settings, answers: Answers) ->
 
 def _run(question: Any, people: People, source: Source, settings: Settings, answers: Answers) -> None:
     with told_plainly():
-        explainer = open_explainer(source, settings)
+        explainer = felt(open_explainer(source, settings), people.difficulty)
         frame = read_people(people, explainer.schema, source.label_column)
         raise typer.Exit(run(explainer, frame, question, answers, tuple(people.locked or ())))
 
@@ -101,6 +101,7 @@ def letter(
     """
     with told_plainly():
         explainer, own = open_source(source, settings)
+        explainer = felt(explainer, people.difficulty)
         frame = read_people(people, explainer.schema, source.label_column)
         several = len(frame) != 1 or (output is not None and output.is_dir())
         suffix = "" if output is None else output.suffix.lower()

@@ -85,6 +85,14 @@ class People:
     locked: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A column that nobody can change; may be repeated.")
     ] = None
+    difficulty: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=HOW",
+            help="How hard changing a column is for these people: easy, hard, very hard, or a factor on its cost; may "
+            "be repeated.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -210,7 +218,7 @@ def spread(command: Callable[..., Result]) -> Callable[..., Result]:
     >>> command(rows="people.csv")
     'people.csv'
     >>> list(inspect.signature(command).parameters)
-    ['rows', 'format', 'id_column', 'locked', 'to', 'json', 'output', 'jobs', 'resume']
+    ['rows', 'format', 'id_column', 'locked', 'difficulty', 'to', 'json', 'output', 'jobs', 'resume']
     """
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from armin.explainer.estimator import Explainer
     from armin.schema import Schema
 
-__all__ = ["build_explainer", "open_explainer", "open_source", "read_people"]
+__all__ = ["build_explainer", "felt", "open_explainer", "open_source", "read_people"]
 
 NAMES = {"samples": "n_samples", "seed": "random_state"}
 """Options whose parameter is called otherwise."""
@@ -111,6 +111,20 @@ def _check_settings(method: str, given: dict[str, Any]) -> None:
     for name, methods in ONLY_FOR.items():
         if name in given and method not in methods:
             raise ParameterError(f"--{name} does not apply to {method}, only to {' and '.join(methods)}.")
+
+
+def felt(explainer: Explainer, difficulty: Sequence[str] | None) -> Explainer:
+    """The explainer for people who find some changes harder, or easier, than usual: NAME=HOW for each."""
+    said: dict[str, float | str] = {}
+    for one in difficulty or ():
+        name, equals, how = one.rpartition("=")
+        if not equals:
+            raise ParameterError(f"--difficulty must be written NAME=HOW, such as Income=hard. Got {one!r} instead.")
+        try:
+            said[name] = float(how)
+        except ValueError:
+            said[name] = how
+    return explainer.for_somebody(said) if said else explainer
 
 
 def read_people(people: People, schema: Schema, label_column: str | None = None) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from armin.costs.counts import NumberOfChanges
 from armin.costs.distribution import Distribution
 from armin.costs.own import CustomCost, TableCost, as_cost
 from armin.costs.percentile import MaxPercentileShift, TotalLogPercentileShift
+from armin.costs.personal import PersonalCost, personal
 from armin.costs.published import PublishedL1, PublishedPercentileShift
 from armin.costs.weighted import WeightedL1, WeightedL2
 
@@ -32,6 +33,7 @@ __all__ = [
     "Distribution",
     "MaxPercentileShift",
     "NumberOfChanges",
+    "PersonalCost",
     "PublishedL1",
     "PublishedPercentileShift",
     "TableCost",
@@ -39,4 +41,5 @@ __all__ = [
     "WeightedL1",
     "WeightedL2",
     "as_cost",
+    "personal",
 ]

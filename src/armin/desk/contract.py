@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from armin.costs.personal import HOW_HARD
 from armin.desk.describe import feature_dict
 from armin.desk.problems import ProblemError, inline_schema
 from armin.errors import DataError
@@ -63,6 +64,11 @@ class Asked(BaseModel):
     row: dict[str, Value | None]
     locked: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    difficulty: dict[str, Literal["easy", "usual", "hard", "very hard"]] = Field(
+        default_factory=dict,
+        title='an object of column to easy, usual, hard or very hard, such as {"Income": "hard"}',
+        description="How hard this person finds changing a column; the cost is weighed accordingly.",
+    )
     decision: Literal["auto", "complete", "blank", "none"] | None = Field(
         default=None,
         title="one of auto, complete, blank, none, or null",
@@ -165,6 +171,14 @@ def contract_of(schema: Schema, *, most_plans: int = 5, languages: Sequence[str]
         ),
         AfterValidator(_each_once),
     ]  # fmt: skip
+    words = tuple(HOW_HARD)
+    hard = Annotated[
+        dict[Literal[columns], Literal[words]],  # type: ignore[valid-type]
+        Field(
+            title="an object of column to " + ", ".join(HOW_HARD), max_length=1000,
+            description="How hard this person finds changing a column; the cost is weighed accordingly.",
+        ),
+    ]  # fmt: skip
     language = Annotated[Literal[known], Field(title=f"one of {', '.join(known)}")]  # type: ignore[valid-type]
     spoken = Annotated[
         tuple[Literal[known], ...],  # type: ignore[valid-type]
@@ -174,7 +188,10 @@ def contract_of(schema: Schema, *, most_plans: int = 5, languages: Sequence[str]
         ),
         AfterValidator(_each_once),
     ]  # fmt: skip
-    form: dict[str, Any] = {"row": (row, ...), "locked": (locked, ()), "languages": (spoken, ())}
+    form: dict[str, Any] = {
+        "row": (row, ...), "locked": (locked, ()), "languages": (spoken, ()),
+        "difficulty": (hard, Field(default_factory=dict)),
+    }  # fmt: skip
     narrower: dict[type[Asked], dict[str, Any]] = {
         Asked: {},
         PlanAsked: {},

@@ -13,6 +13,7 @@ from armin.explainer import ARMIN
 
 __all__ = ["demo_people", "run_demo", "save_demo_bundle"]
 
+TITLE = "Loan applications (made up)"
 GERMAN: dict[str, Any] = {
     "labels": {
         "Age": "Alter",
@@ -37,6 +38,13 @@ GERMAN: dict[str, Any] = {
         },
     },
     "decisions": {"approved": "bewilligt", "rejected": "abgelehnt"},
+    "titles": {TITLE: "Kreditanträge (erfunden)"},
+    "stories": {
+        "Alex": "Wünscht sich einen Neuwagen und hat schon zwei Kredite. Nennt das Einkommen nicht: "
+        "Das geht niemanden etwas an.",
+        "Bo": "Möchte ein Geschäft gründen und hat zwei Kredite. Nennt weder Einkommen noch Abschluss.",
+        "Charlie": "Möchte das Haus reparieren, verdient gut und hat keinen Kredit. Sagt alles.",
+    },
 }
 """The loan book's own words in German, as a company would put them into its ``de.toml``."""
 
@@ -91,8 +99,7 @@ def save_demo_bundle(folder: str | Path, *, forest: bool = False) -> Path:
     classifier = _forest(loans) if forest else loans.classifier
     explainer = ARMIN(classifier, loans.schema, desired="approved").fit(loans.X)
     path = Path(folder) / ("forest.armin" if forest else "loans.armin")
-    title = "Loan applications (made up)"
-    save_bundle(path, explainer, title=title, people=demo_people(loans), letter={"de": GERMAN})
+    save_bundle(path, explainer, title=TITLE, people=demo_people(loans), letter={"de": GERMAN})
     return path
 
 

@@ -37,6 +37,9 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
         "mutable": feature.actionable,
         "direction": feature.direction,
         "blank_mode": feature.blank_mode,
+        "group": feature.shown.group,
+        "order": feature.shown.order,
+        "example": feature.shown.example,
         "help": f"{_range(feature)} {_MOVES[feature.direction]}",
     }
 
@@ -56,7 +59,7 @@ _RECOURSE = {
     "required": ["format", "outcome", "status", "changes", "cost", "confidence", "blanks", "headline"],
     "properties": {
         "format": {"const": "armin.recourse/1"},
-        "outcome": {"enum": ["plan", "best_so_far", "already_accepted", "no_recourse", "out_of_time"]},
+        "outcome": {"enum": ["plan", "best_so_far", "already_accepted", "tell", "no_recourse", "out_of_time"]},
         "changes": {
             "type": "array",
             "items": {"type": "object", "required": ["feature", "label", "mode", "sentence", "cost"]},

@@ -37,8 +37,12 @@ def said_feature(feature: Feature, words: Catalogue) -> dict[str, Any]:
     limits = " ".join(hints)
     moves = {"fixed": "form.never", "increase": "form.up_only", "decrease": "form.down_only"}.get(feature.direction)
     listed = [{"value": value, "label": feature.said(value).said(words)} for value in feature.categories]
+    shown = feature.shown
     return {
         "label": label.said(words),
+        "short": Name("short_labels", feature.name, shown.short).said(words) or label.said(words),
+        "section": Name("groups", shown.group, shown.group).said(words),
+        "asks": Name("helps", feature.name, shown.help).said(words),
         "unit": feature.unit and words.unit(feature.unit),
         "categories": listed or None,
         "hint": " ".join([*hints, *([words.say(moves)] if moves else [])]),
@@ -69,6 +73,7 @@ def said_recourse(
         "changes": [words.start(change.message) for change in recourse.changes],
         "proof": _proof(recourse, cheapest).said(words) if recourse.changes else "",
         "cost": None if recourse.cost is None else words.say("answer.cost", cost=recourse.cost),
+        "effort": _effort(recourse, cheapest).said(words) if recourse.changes else "",
         "sure": [line.said(words) for line in _sure(recourse, other=cheapest is not None)],
         "full": None if share is None else of_hundred(share),
         "dots": "" if share is None else words.say("answer.dots", share=share),
@@ -127,7 +132,7 @@ def _point(point: Recourse, words: Catalogue) -> dict[str, str] | None:
     changes = Message("answer.changes", n=len(point.changes))
     short = " · ".join(words.start(change.short_message) for change in point.changes)
     return {
-        "value": words.say("answer.point", share=point.share, changes=changes, cost=point.cost),
+        "value": words.say("answer.point", share=point.share, changes=changes),
         "short": short or words.say("answer.nothing"),
     }
 
@@ -157,6 +162,17 @@ def _proof(recourse: Recourse, cheapest: float | None) -> Message:
         return Message("answer.proved")
     gap = recourse.gap
     return Message("answer.so_far_gap", gap=gap) if gap is not None and 0 < gap <= 1 else Message("answer.so_far")
+
+
+def _effort(recourse: Recourse, cheapest: float | None) -> Message:
+    """How hard a plan is, in words; another way beside the cheapest."""
+    if cheapest is None:
+        return Message("effort.easiest" if recourse.outcome == "plan" else "effort.found")
+    times = (recourse.cost or 0.0) / cheapest if cheapest > 0 else math.inf
+    for most, code in ((1.005, "effort.same"), (1.25, "effort.little"), (1.75, "effort.half"), (2.5, "effort.twice")):
+        if times < most:
+            return Message(code)
+    return Message("effort.times", n=round(times)) if times < 10 else Message("effort.much")
 
 
 def _sure(recourse: Recourse, *, other: bool) -> list[Message]:

@@ -123,8 +123,13 @@ class Service:
         words, form = self.words[language or "en"], self._form()
         features = [field | said_feature(self.schema[field["name"]], words) for field in form["features"]]
         decisions = {label: Name("decisions", label, name).said(words) for label, name in form["decisions"].items()}
-        people = [one | {"loaded": words.say("form.loaded", name=one["name"])} for one in form["people"]]
-        return form | {"features": features, "decisions": decisions, "people": people}
+        people = [one | self._said_person(one, words) for one in form["people"]]
+        title = Name("titles", form["title"], form["title"]).said(words)
+        return form | {"title": title, "features": features, "decisions": decisions, "people": people}
+
+    def _said_person(self, person: Mapping[str, Any], words: Catalogue) -> dict[str, str]:
+        name, story = person["name"], Name("stories", person["name"], person["story"]).said(words)
+        return {"loaded": words.say("form.loaded", name=name), "story": story}
 
     def _form(self) -> dict[str, Any]:
         explainer, limits = self.bundle.explainer, self.settings
@@ -254,7 +259,7 @@ class Service:
             # a test on real people takes minutes: it belongs to 'armin calibrate', not into a request
             explainer = explainer.without_testing()
         self._check_world(explainer, asked)
-        return explainer
+        return explainer.for_somebody(asked.difficulty) if asked.difficulty else explainer
 
     def _check_world(self, explainer: Explainer, asked: Asked) -> None:
         """Refuse a question about blanks that the model cannot decide about."""

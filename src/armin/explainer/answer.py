@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray
+from armin.costs.personal import cost_name
 from armin.explainer.draw import Sample
 from armin.explainer.fitted import Fitted
 from armin.explainer.judge import Judged
@@ -56,7 +57,7 @@ def make_recourse(
         "status": solution.status,
         "desired": fitted.labels,
         "decisions": dict(schema.decisions),
-        "cost_name": type(stated.cost).__name__,
+        "cost_name": cost_name(stated.cost),
         "confidence": confidence,
         "blanks": tuple(schema.features[i] for i in np.flatnonzero(np.isnan(stated.row)).tolist()),
         "seconds": solution.seconds,
@@ -100,7 +101,7 @@ def accepted_as_is(fitted: Fitted, world: World, codes: FloatArray, fresh: Sampl
         decisions=dict(fitted.schema.decisions),
         changes=(),
         cost=0.0,
-        cost_name=type(fitted.cost).__name__,
+        cost_name=cost_name(fitted.cost),
         cost_range=(0.0, 0.0, 0.0),
         confidence=None,
         validity=Validity(1.0, 1.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 
 from armin.actions import Grid
 from armin.arrays import FloatArray
-from armin.costs import Cost, as_cost
+from armin.costs import Cost, as_cost, personal
 from armin.errors import DataError, NotFittedError, ParameterError
 from armin.explainer.advise import advise, advise_others, advise_path, pose
 from armin.explainer.ask import AskOrAct, ask_or_act
@@ -392,6 +392,30 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         )
 
     @in_one_thread
+    def for_somebody(self, difficulty: Mapping[str, float | str]) -> Self:
+        r"""The same fitted explainer for a person who finds some changes harder, or easier, than usual.
+
+        A promise was tested with the usual costs, so it is not made here; its highest level of confidence is kept.
+
+        Parameters
+        ----------
+        difficulty : by feature a positive factor on the cost, or "easy", "usual", "hard" or "very hard"
+
+        Examples
+        --------
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> loans = make_loans()
+        >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
+        >>> print(*explainer.for_somebody({"ExistingLoans": "very hard"}).explain(loans.applicant).changes, sep="\n")
+        Lower the number of existing loans from 2 to 1.
+        Change the purpose from “NewCar” to “Repairs”.
+        """
+        fitted = self.current
+        other = copy(self)
+        other.fitted_ = replace(self.fitted_, cost=personal(fitted.cost, difficulty, self.schema))
+        return other
+
     def compare_samplers(
         self,
         row: Rows | pd.Series[Any],

@@ -5,6 +5,7 @@ from armin.schema.feature import Blank, Direction, Feature, Kind
 from armin.schema.frames import is_foreign
 from armin.schema.question import Question, Review, SchemaNote
 from armin.schema.rules import RULES, AtLeast, AtMostOne, Condition, Forbid, IfThen, Linear, Rule, Together
+from armin.schema.shown import Shown
 from armin.schema.table import Rows, Schema
 from armin.schema.values import Value, is_blank
 
@@ -27,6 +28,7 @@ __all__ = [
     "Rule",
     "Schema",
     "SchemaNote",
+    "Shown",
     "Together",
     "Value",
     "is_blank",

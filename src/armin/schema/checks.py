@@ -58,6 +58,12 @@ def check_feature(feature: Feature) -> None:
             f"{name!r} is protected, so advice never changes it, and its direction can only be 'fixed'. "
             f"Got {feature.direction!r}. If advice may change it, set protected to false."
         )
+    for category in feature.shown.values:
+        if category not in map(str, feature.categories):
+            raise SchemaError(
+                f"The form names a value {category!r} of {name!r}, which is not one of its categories: "
+                f"{short_list(feature.categories)}."
+            )
     if feature.is_carried:
         _check_carried(feature)
     elif feature.is_number:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from armin.errors import DataError
 from armin.schema.checks import check_feature, short_list
+from armin.schema.shown import Shown
 from armin.schema.values import Value, as_number, interval, is_blank, scalar
 from armin.words import Message, Name, Quantity, catalogue
 
@@ -45,6 +46,7 @@ class Feature:
     difficulty : the cost of changing this feature is multiplied by this
     protected : whether it is a trait that advice must not touch, such as sex or age; it is then fixed
     reason : the company's own code for this feature as a reason, such as "R07"
+    shown : how a form shows it, see :class:`Shown`
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Feature:
     difficulty: float = 1.0
     protected: bool = False
     reason: str = ""
+    shown: Shown = field(default_factory=Shown)
     _codes: dict[Hashable, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -233,7 +236,7 @@ class Feature:
         if isinstance(value, float) and self.kind == "integer":
             value = int(value) if value.is_integer() else value
         if not self.is_number:
-            text = self.format.format(value) if self.format else str(value)
+            text = self.format.format(value) if self.format else self.shown.value(value)
             return Name("values", str(value), text, self.name)
         return Quantity(value, self.unit, self.step, self.format)  # type: ignore[arg-type]
 

@@ -22,6 +22,7 @@ from armin.schema.overrides import Overrides
 from armin.schema.question import Review, SchemaNote
 from armin.schema.rows import encode_one, frame_of
 from armin.schema.rules import Rule
+from armin.schema.shown import Shown
 from armin.schema.values import Value
 
 __all__ = ["Rows", "Schema"]
@@ -196,6 +197,19 @@ class Schema:
         )  # fmt: skip
         overrides.check(self.names)
         return replace(self, features=tuple(overrides.apply(f) for f in self.features))
+
+    def with_form(self, **columns: Mapping[str, Any]) -> Schema:
+        """The same schema with what a form says about columns; the words are those of :class:`Shown`.
+
+        >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
+        >>> schema.with_form(age={"group": "You", "help": "On your last birthday."})["age"].shown.group
+        'You'
+        """
+        for name in columns:
+            if name not in self.names:
+                raise SchemaError(f"The form names {name!r}, which is not a column. Columns: {', '.join(self.names)}.")
+        made = {name: Shown.of(name, self[name].shown.to_dict() | dict(said)) for name, said in columns.items()}
+        return replace(self, features=tuple(replace(f, shown=made.get(f.name, f.shown)) for f in self.features))
 
     def widened(self, rows: Rows | pd.Series[Any]) -> Schema:
         """The same schema with bounds and categories stretched to include ``rows``.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from armin.errors import SchemaError
 from armin.schema.feature import Feature
 from armin.schema.rules import Rule, rule_from_dict
+from armin.schema.shown import Shown
 
 if TYPE_CHECKING:
     from armin.schema.table import Schema
@@ -24,10 +25,11 @@ _HEADER = """\
 # What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal; or carried: passed on as it is.
 # direction: "any", "increase", "decrease" or "fixed".  blank: "shift", "reach" or "freeze".
 # protected: true for what advice must never touch.  reason: your own code for it as a reason.
+# form: group, order, short, help, example, values on the desk.
 """
 _KEYS = (
     "kind", "bounds", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty", "protected",
-    "reason",
+    "reason", "form",
 )  # fmt: skip
 
 
@@ -60,6 +62,8 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
             ("reason", f.reason, ""),
         )
         entry |= {key: value for key, value, plain in extras if value != plain}
+        if shown := f.shown.to_dict():
+            entry["form"] = shown
         features[f.name] = entry
     data: dict[str, Any] = {"armin_schema": FORMAT, "features": features}
     if schema.decisions:
@@ -115,7 +119,14 @@ def _feature(name: str, entry: Any) -> Feature:
         difficulty=_as_float(name, "difficulty", entry.get("difficulty", 1.0)),  # type: ignore[arg-type]  # never None
         protected=entry.get("protected", False),
         reason=entry.get("reason", ""),
+        shown=_shown(name, entry.get("form", {})),
     )
+
+
+def _shown(name: str, said: object) -> Shown:
+    if not isinstance(said, dict):
+        raise SchemaError(f"[features.{name}] form must be a table, such as {{ group = 'Money' }}. Got {said!r}.")
+    return Shown.of(name, said)
 
 
 def _as_float(name: str, what: str, value: object) -> float | None:
@@ -176,6 +187,8 @@ def _key(name: str) -> str:
 
 
 def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(name)} = {_toml(v)}" for name, v in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(v) for v in value) + "]"
     if isinstance(value, str):

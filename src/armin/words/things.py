@@ -18,7 +18,7 @@ class Name:
 
     Attributes
     ----------
-    table : "labels", "values" or "decisions": where a language file may say it otherwise
+    table : where a language file may say it otherwise: "labels", "values", "decisions", ...
     key : the feature, the category or the decision
     text : what it is called where no language file says it
     feature : the feature of a category
@@ -30,7 +30,7 @@ class Name:
     'your income'
     """
 
-    table: Literal["labels", "values", "decisions"]
+    table: Literal["labels", "values", "decisions", "short_labels", "groups", "helps", "titles", "stories"]
     key: str
     text: str
     feature: str = ""

@@ -4,6 +4,7 @@ const BASE = "api/v1/";
 let key = null; // lives as long as the page
 
 export const setKey = (value) => { key = value || null; };
+export const keyTried = () => key !== null;
 
 // What went wrong, in one shape: kind is "offline", "busy", "key", "field", "time" or "other".
 export class DeskError extends Error {

@@ -4,7 +4,7 @@ import { s } from "./dom.js";
 import { costMark, shareMark, t } from "./words.js";
 
 const HEIGHT = 250;
-const EDGE = { left: 46, right: 14, top: 22, bottom: 46 };
+export const EDGE = { left: 46, right: 14, top: 22, bottom: 46 };
 
 function ticks(top) {
   if (!(top > 0)) return [0];
@@ -24,7 +24,7 @@ function shares(low) {
 }
 
 // the first share worth drawing: a round share below the first step
-function start(points, asked) {
+export function lowest(points, asked) {
   const least = Math.min(...points.map((point) => point.share), asked ?? 1);
   if (least > 0.85) return 0.8;
   return least > 0.6 ? 0.5 : 0;
@@ -33,7 +33,7 @@ function start(points, asked) {
 // points rise in cost; a point that is "beside" the stairs is dearer than one that is as sure
 export function staircase(points, { width, asked, end, words, selected, onPick }) {
   const wide = Math.max(260, width);
-  const low = start(points, asked);
+  const low = lowest(points, asked);
   const top = Math.max(...points.map((point) => point.cost), 0) * 1.12 || 1;
   const x = (share) => EDGE.left + ((share - low) / (1 - low)) * (wide - EDGE.left - EDGE.right);
   const y = (cost) => HEIGHT - EDGE.bottom - (cost / top) * (HEIGHT - EDGE.top - EDGE.bottom);

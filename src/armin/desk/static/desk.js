@@ -1,27 +1,33 @@
 // The desk: one form, one answer. All state is here and is gone when the page is closed.
 
-import { DeskError, getSchema, postJson, setKey } from "./api.js";
+import { DeskError, getSchema, keyTried, postJson, postText, setKey } from "./api.js";
+import { Cases, save } from "./cases.js";
 import { byId, h, say } from "./dom.js";
 import { Form, title } from "./form.js";
-import { Letter } from "./letter.js";
+import { joined, Letter } from "./letter.js";
 import { blanksCard, outOfTime, planCard, served, whyNot } from "./plan.js";
 import { current, names, said, speak, t } from "./words.js";
 import { Curve, waysCard } from "./ways.js";
 
 const COUNT = 3;
+const MEMORY = 50; // steps that can be undone
 const PAUSE = 300; // milliseconds without a move of the slider before other ways are looked for
 
 let schema = null; // the form, in the page's language
 const schemas = new Map(); // by language
 let form = null;
 let letter = null;
-let answer = null; // { body, recourse, path, plans, ask, point, choice }
+let answer = null; // { body, sure, recourse, path, plans, ask, point, choice }
 let state = { kind: "empty" }; // what the answer side shows
 let control = null; // stops the requests of the present answer
 let waysControl = null;
 let waysTimer = 0;
 let curve = null;
 let stale = false;
+let wish = null; // how sure the person wants to be, once the slider was moved
+let hardness = {}; // how hard changes are for this person, by column
+let cases = null;
+const steps = []; // what stood in the form before it was emptied or filled
 
 const featureTitle = (name) => {
   const feature = form.feature(name);
@@ -38,24 +44,44 @@ async function ask({ focus }) {
   form.markBlanks();
   const mine = new AbortController();
   control = mine;
-  const body = { row: form.row(), locked: form.lockedNames(), languages: schema.languages };
+  const body = requestOf(form.state(), hardness);
   if (Object.values(body.row).every((value) => value === null)) {
     answer = null;
     show({ kind: "nothing" });
     focusAnswer();
     return;
   }
-  stale = false;
-  show({ kind: "working", keep: state.kind === "answer" });
+  show({ kind: "working", keep: Boolean(answer) });
   try {
-    const recourse = await postJson("recourse", body, mine.signal);
-    answer = { body, recourse, path: null, plans: null, ask: null, point: null, choice: 0 };
+    const sure = wish === null ? {} : { confidence: wish };
+    const recourse = await postJson("recourse", { ...body, ...sure }, mine.signal);
+    stale = false;
+    answer = { body, sure, recourse, path: null, plans: null, ask: null, point: null, choice: 0 };
     show({ kind: "answer" });
     say(t("ready_plan", said(recourse)));
     if (focus) focusAnswer();
     await Promise.all([loadPath(mine.signal), loadWays(mine.signal), loadAsk(mine.signal)]);
   } catch (error) {
     if (!mine.signal.aborted) fail(error);
+  }
+}
+
+function requestOf({ row, locked }, difficulty = {}) {
+  const whole = Object.fromEntries(schema.features.map(({ name }) => [name, row[name] ?? null]));
+  const hard = Object.fromEntries(Object.entries(difficulty).filter(([, how]) => how !== "usual"));
+  const body = { row: whole, locked, languages: schema.languages };
+  return Object.keys(hard).length ? { ...body, difficulty: hard } : body;
+}
+
+// one case of many: a busy desk is asked again
+async function answerOf(state_, signal) {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await postJson("recourse", requestOf(state_, state_.hardness), signal);
+    } catch (error) {
+      if (signal.aborted || error.kind !== "busy" || tries === 5) throw error;
+      await new Promise((go) => { window.setTimeout(go, 1000 * Math.min(error.wait || 1, 10)); });
+    }
   }
 }
 
@@ -67,16 +93,17 @@ function stopAll() {
   waysControl = null;
 }
 
+// a plan that is there stays, with a word on top that it is of before
 function fail(error) {
   const kind = error instanceof DeskError ? error.kind : "other";
-  answer = null;
   const named = kind === "field" ? [...error.errors, error].filter((each) => form.feature(each.field)) : [];
   if (named.length) {
-    show({ kind: "empty" });
+    show(answer ? { kind: "answer" } : { kind: "empty" });
     form.showErrors(named.map(({ field, detail }) => ({ name: field, message: detail })));
     return;
   }
-  show({ kind: "failed", error, reason: kind });
+  if (answer) stale = true;
+  show(answer && kind !== "key" ? { kind: "answer", failed: { error, reason: kind } } : { kind: "failed", error, reason: kind });
   focusAnswer();
 }
 
@@ -100,7 +127,7 @@ async function loadWays(signal, point) {
   const inForce = shownBase();
   if (!inForce.changes.length) return;
   try {
-    const body = { ...mine.body, count: COUNT, ...(point === undefined ? {} : { point }) };
+    const body = { ...mine.body, count: COUNT, ...(point === undefined ? mine.sure : { point }) };
     const found = await postJson("alternatives", body, signal);
     mine.plans = arrange(inForce, found.plans);
   } catch (error) {
@@ -176,13 +203,20 @@ function sideCard(next) {
   if (next.kind === "stopped") return simple(t("stopped_title"), t("stopped_text"));
   if (next.kind === "nothing") return simple(t("nothing_title"), t("nothing_text"));
   if (next.kind !== "failed") return simple(t("empty_title"), t("empty_text"), emptyPicture());
-  const { error, reason } = next;
+  const { reason } = next;
+  if (reason === "key") return simple(t("key_title"), t(keyTried() ? "key_wrong" : "key_text"), keyForm());
+  const { head, text, more } = trouble(next);
+  return simple(head, text, more);
+}
+
+// what went wrong, and the button to try again
+function trouble({ error, reason }) {
   const again = h("button", { type: "button", class: "second-button", on: { click: () => retry() } }, t("again"));
-  if (reason === "key") return simple(t("key_title"), t("key_text"), keyForm());
-  if (reason === "offline") return simple(t("offline_title"), t("offline_text"), again);
-  if (reason === "busy") return simple(t("busy_title"), error.wait ? t("busy_wait", { n: error.wait }) : t("busy_text"), again);
-  if (reason === "time") return simple(t("head_time"), t("time_text"), again);
-  return simple(t("error_title"), t("error_text"), error.detail ? h("p", { class: "hint" }, served(error.detail)) : null, again);
+  if (reason === "offline") return { head: t("offline_title"), text: t("offline_text"), more: again };
+  if (reason === "busy") return { head: t("busy_title"), text: error.wait ? t("busy_wait", { n: error.wait }) : t("busy_text"), more: again };
+  if (reason === "time") return { head: t("head_time"), text: t("time_text"), more: again };
+  const detail = error.detail ? h("p", { class: "hint" }, served(error.detail)) : null;
+  return { head: t("error_title"), text: t("error_text"), more: [detail, again] };
 }
 
 function emptyPicture() {
@@ -200,10 +234,18 @@ function keyForm() {
 
 const retry = () => (form ? ask({ focus: true }) : start());
 
+// an update that failed: said above the plan, which stays
+function failedNote(failed) {
+  if (!failed) return "";
+  const { head, text, more } = trouble(failed);
+  return h("div", { class: "panel failed-note", id: "failed-note", role: "alert" }, h("h3", null, head), h("p", null, text), more);
+}
+
 function showAnswer(body) {
   const { recourse } = answer;
   body.classList.remove("is-old");
   body.replaceChildren(
+    failedNote(state.failed),
     h("p", { class: "stale", id: "stale", hidden: !stale }, h("span", null, t("stale")), " ",
       h("button", { type: "button", class: "link-button", on: { click: () => ask({ focus: true }) } }, t("update"))),
     card("plan"),
@@ -226,7 +268,9 @@ function showPlan() {
   panel.replaceChildren(...planCard({
     recourse, other: answer.choice > 0, reference: answer.recourse.reference,
     title: (name) => (form.feature(name) || { label: name }).label,
-    onLock: (name) => form.setLock(name, true, true), onLetter: openLetter,
+    hard: { of: (name) => hardness[name] || "usual", onHard: setHard },
+    onLock: (name) => form.setLock(name, true, true), onLetter: () => openLetter(), onCopy: copy,
+    onSave: () => save("recourse.json", JSON.stringify({ request: answer.body, answer: shown() }, null, 1), "application/json"),
   }).flat().filter(Boolean));
   const extra = h("div", { id: "why" });
   panel.insertBefore(extra, panel.lastElementChild);
@@ -285,6 +329,7 @@ const home = () => answer.path.points.findIndex((point) => key(point.recourse) =
 // the points are all here: the plan follows the slider at once, and only the other ways are asked for
 function movedTo(index) {
   answer.point = index === home() ? null : index;
+  wish = answer.point === null ? null : answer.path.points[index].share || null;
   answer.choice = 0;
   answer.plans = null;
   showPlan();
@@ -332,6 +377,47 @@ function onLock(focus) {
   if (answer || state.kind === "working") ask({ focus });
 }
 
+function setHard(name, how) {
+  hardness = { ...hardness, [name]: how };
+  onLock(true);
+}
+
+async function copy() {
+  const words = said(shown());
+  const lines = [words.headline, ...words.changes.map((sentence, i) => `${i + 1}. ${sentence}`), words.proof, ...words.sure];
+  try {
+    await navigator.clipboard.writeText(lines.filter(Boolean).join("\n"));
+    say(t("copied"));
+  } catch {
+    say(t("copy_fail"));
+  }
+}
+
+// what the form holds, for a case
+const snapshot = () => ({ form: { ...form.state(), hardness }, answer: answer && !stale ? answer.recourse : null });
+
+function showCase(one) {
+  remember();
+  stopAll();
+  form.restore(one.form);
+  hardness = one.form.hardness || {};
+  wish = null;
+  stale = false;
+  answer = null;
+  show({ kind: "empty" });
+  const errors = form.errors();
+  if (errors.length) form.showErrors(errors);
+  else if (one.answer) ask({ focus: true });
+}
+
+async function allLetters(list) {
+  const pages = [];
+  for (const one of list) {
+    pages.push(await postText("letter", { ...requestOf(one.form, one.form.hardness), language: current(), applicant: one.name }));
+  }
+  save("letters.html", joined(pages), "text/html");
+}
+
 function onEdit() {
   if (stale || !(answer || state.kind === "working")) return;
   stale = true;
@@ -341,10 +427,14 @@ function onEdit() {
   if (note) note.hidden = false;
 }
 
-function openLetter() {
+// a letter is about what stands in the form
+async function openLetter() {
+  if (stale) await ask({ focus: false });
+  if (stale || !answer || state.kind !== "answer") return;
   const request = { ...answer.body };
   if (answer.recourse.reference) request.reference = answer.recourse.reference;
   if (answer.point !== null) request.point = answer.path.points[answer.point].share;
+  else Object.assign(request, answer.sure);
   if (answer.plans) request.choice = answer.plans[answer.choice].index;
   letter.open(request);
 }
@@ -353,7 +443,36 @@ function empty() {
   stopAll();
   answer = null;
   stale = false;
+  wish = null;
+  hardness = {};
   show({ kind: "empty" });
+}
+
+// whatever replaces what stands in the form can be undone
+function remember() {
+  if (form.isEmpty()) return;
+  steps.push({ form: form.state(), answer, wish, hardness });
+  if (steps.length > MEMORY) steps.shift();
+  byId("undo").hidden = false;
+}
+
+function undo() {
+  const before = steps.pop();
+  byId("undo").hidden = !steps.length;
+  if (!before) return;
+  stopAll();
+  form.restore(before.form);
+  ({ answer, wish, hardness } = before);
+  stale = false;
+  show({ kind: answer ? "answer" : "empty" });
+  say(t("undone"));
+}
+
+function replaceForm(state_, word) {
+  remember();
+  form.restore(state_);
+  empty();
+  say(word);
 }
 
 function showPeople() {
@@ -364,7 +483,7 @@ function showPeople() {
     h("ul", { class: "people" }, people.map((person) => h("li", null,
       h("button", {
         type: "button", class: "person",
-        on: { click: () => { form.load(person.row); empty(); say(person.loaded); } },
+        on: { click: () => replaceForm({ row: person.row }, person.loaded) },
       }, h("strong", null, person.name), person.story ? h("span", null, person.story) : null)))));
 }
 
@@ -401,10 +520,12 @@ async function change(code) {
   try {
     await speakIn([code]);
   } catch {
-    await speak([before]);
+    await speak([before]); // kept, so that it needs no server
+    byId("language-note").textContent = t("offline_title");
     say(t("offline_title"));
     return;
   }
+  byId("language-note").textContent = "";
   showAll();
   byId("languages").querySelector(`[lang="${code}"]`).focus();
 }
@@ -413,6 +534,7 @@ function showAll() {
   showWords();
   showLanguages();
   showPeople();
+  cases.render();
   form.render();
   show(state.kind === "working" ? { kind: "working", keep: false } : state);
 }
@@ -433,6 +555,8 @@ async function start() {
     return;
   }
   form = new Form(byId("fields"), schema.features, { onEdit, onLock });
+  cases = new Cases({ features: () => schema.features, show: showCase, current: snapshot, answer: answerOf, letters: allLetters });
+  byId("cases").hidden = false;
   showAll();
 }
 
@@ -440,15 +564,12 @@ letter = new Letter();
 byId("form").addEventListener("submit", (event) => { event.preventDefault(); if (form) ask({ focus: true }); });
 byId("form").addEventListener("reset", (event) => {
   event.preventDefault();
-  if (!form) return;
-  form.clear();
-  empty();
-  say(t("cleared"));
+  if (form) replaceForm({ row: {} }, t("cleared"));
 });
+byId("undo").addEventListener("click", undo);
 byId("stop").addEventListener("click", () => {
   stopAll();
-  answer = null;
-  show({ kind: "stopped" });
+  show({ kind: answer ? "answer" : "stopped" });
   focusAnswer();
 });
 start();

@@ -6,7 +6,7 @@ import { current, t } from "./words.js";
 
 // The frame inherits the page's content security policy, which refuses inline styles. The letter's own style sheets
 // are therefore taken out before it is parsed, and adopted as constructed sheets.
-function fill(frame, html) {
+function fill(frame, html, close) {
   const css = [];
   const bare = html.replace(/<style[^>]*>([^]*?)<\/style>/gi, (_, text) => { css.push(text); return ""; });
   const source = new DOMParser().parseFromString(bare, "text/html");
@@ -18,11 +18,23 @@ function fill(frame, html) {
   for (const { name, value } of source.body.attributes) {
     if (name === "class" || name.startsWith("data-")) page.body.setAttribute(name, value);
   }
+  page.onkeydown = (event) => { if (event.key === "Escape") close(); };
   page.adoptedStyleSheets = css.map((text) => {
     const sheet = new frame.contentWindow.CSSStyleSheet();
     sheet.replaceSync(text);
     return sheet;
   });
+}
+
+// several letters as one file, each on paper of its own; put together as text, so that nothing of it runs in this page
+export function joined(pages) {
+  const styles = new Set(pages.flatMap((html) => Array.from(html.matchAll(/<style[^>]*>([^]*?)<\/style>/gi), (found) => found[1])));
+  const bodies = pages.map((html) => {
+    const [, attributes, body] = /<body([^>]*)>([^]*)<\/body>/i.exec(html) || ["", "", ""];
+    return `<div${attributes}>${body}</div>`;
+  });
+  const head = `<meta charset="utf-8"><title>${t("cases_letters")}</title><style>${[...styles].join("\n")}\nbody > div { break-after: page; }</style>`;
+  return `<!doctype html>\n<html lang="${current()}"><head>${head}</head><body>${bodies.join("\n")}</body></html>`;
 }
 
 export class Letter {
@@ -64,7 +76,7 @@ export class Letter {
       const body = { ...this.request, language: current() };
       if (this.name.value.trim()) body.applicant = this.name.value.trim();
       const html = await postText("letter", body, signal);
-      fill(this.frame, html);
+      fill(this.frame, html, () => this.dialog.close());
       this.frame.title = t("letter_title");
       note.replaceChildren(t("letter_ready"));
       print.disabled = false;

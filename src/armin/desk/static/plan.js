@@ -28,36 +28,60 @@ function sure(recourse) {
     ));
 }
 
-function steps(recourse, onLock, title) {
+function steps(recourse, onLock, title, hard) {
   return h("ol", { class: "steps", "aria-label": t("plan_title") }, recourse.changes.map((change, i) => h("li", null,
     h("p", { class: "step-sentence" }, said(recourse).changes[i]),
-    h("button", {
-      type: "button", class: "lock-button", "aria-label": `${t("lock_this")}: ${title(change.feature)}`,
-      on: { click: () => onLock(change.feature) },
-    }, t("lock_this")),
+    h("div", { class: "step-tools" },
+      hardness(change.feature, hard, title),
+      h("button", {
+        type: "button", class: "lock-button", "aria-label": `${t("lock_this")}: ${title(change.feature)}`,
+        on: { click: () => onLock(change.feature) },
+      }, t("lock_this"))),
   )));
 }
 
-// model: { recourse, other, title, onLock, onLetter, reference }; title(name) is what a column is called
-export function planCard({ recourse, other, title, onLock, onLetter, reference }) {
+// how hard a change is for this person; the plan follows
+function hardness(name, { of, onHard }, title) {
+  const select = h("select", {
+    class: "hardness", autocomplete: "off", "aria-label": `${t("hard_label")} ${title(name)}`, on: { change: () => onHard(name, select.value) },
+  }, [["easy", "hard_easy"], ["usual", "hard_usual"], ["hard", "hard_hard"], ["very hard", "hard_very"]]
+    .map(([value, word]) => h("option", { value }, t(word))));
+  select.value = of(name);
+  return h("label", { class: "hard" }, h("span", { class: "hint" }, t("hard_label")), select);
+}
+
+// for those who want to know: costs are numbers without a unit
+function numbers(recourse) {
+  const { cost } = said(recourse);
+  if (!cost || !recourse.changes.length) return null;
+  return h("details", { class: "numbers" }, h("summary", null, t("numbers_title")),
+    h("p", { class: "hint" }, cost, ". ", t("cost_text")));
+}
+
+// model: title(name) is what a column is called; hard: { of(name), onHard(name, how) }
+export function planCard({ recourse, other, title, hard, onLock, onLetter, onCopy, onSave, reference }) {
   const words = said(recourse);
   const body = [];
   if (recourse.outcome === "already_accepted" || recourse.outcome === "tell") {
     body.push(h("p", { class: "say" }, words.accepted));
     if (recourse.blanks.length) body.push(sure(recourse));
   } else if (recourse.changes.length) {
-    body.push(steps(recourse, onLock, title));
+    body.push(steps(recourse, onLock, title, hard));
     body.push(h("p", { class: "proof" }, words.proof));
     body.push(sure(recourse));
+    body.push(numbers(recourse));
   }
   return [
     h("div", { class: "badges" }, badge(recourse, other),
-      recourse.changes.length && words.cost
-        ? h("span", { class: "badge plain", title: t("cost_text") }, words.cost) : null),
+      words.effort ? h("span", { class: "badge plain" }, words.effort) : null),
     h("h2", { id: "answer-title", tabindex: "-1" }, words.headline),
     body,
     h("div", { class: "card-foot" },
-      h("button", { type: "button", class: "second-button", on: { click: onLetter } }, t("letter")),
+      // where the time ran out nothing was decided, so there is nothing to write
+      recourse.outcome === "out_of_time" ? null
+        : h("button", { type: "button", class: "second-button", on: { click: onLetter } }, t("letter")),
+      h("button", { type: "button", class: "quiet-button", on: { click: onCopy } }, t("copy")),
+      h("button", { type: "button", class: "quiet-button", on: { click: onSave } }, t("save_json")),
       reference ? h("span", { class: "hint reference" }, t("reference", { text: reference })) : null),
   ];
 }

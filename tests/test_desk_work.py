@@ -1,0 +1,376 @@
+"""The desk where real work begins: many fields, numbers as people write them, many people, nothing lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+page = pytest.importorskip("test_desk_page")
+
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from armin import ARMIN, Schema
+from test_desk_page import advice, browser, desk, loan_bundle, visit
+
+Visit, expect, serving, sentences = page.Visit, page.expect, page.serving, page.sentences
+STOPS = """[...document.querySelectorAll('#form input, #form select, #form button, #form summary, #form a')].filter(
+  (one) => one.checkVisibility() && one.tabIndex >= 0 && (one.type !== 'radio' || one.checked)).length"""
+
+
+def wide(n: int) -> Any:
+    """A desk with n columns in four sections."""
+    rng = np.random.default_rng(0)
+    kinds = (
+        lambda: rng.integers(0, 50_000, 500), lambda: rng.choice(["red", "green", "blue"], 500),
+        lambda: rng.normal(5, 2, 500).round(2), lambda: rng.choice(["yes", "no"], 500),
+    )  # fmt: skip
+    X = pd.DataFrame({f"field {i}": kinds[i % 4]() for i in range(n)})
+    numbers = X.select_dtypes("number")
+    score = ((numbers - numbers.mean()) / numbers.std()).sum(axis=1)
+    y = np.where(score > score.median(), "granted", "refused")
+    texts = make_column_selector(dtype_exclude=np.number)
+    encoder = make_column_transformer((OneHotEncoder(), texts), remainder=StandardScaler())
+    model = make_pipeline(encoder, LogisticRegression(max_iter=500)).fit(X, y)
+    sections = ["Home", "Money", "Work", "You"]
+    form = {name: {"group": sections[i * 4 // n], "help": f"Question {i}."} for i, name in enumerate(X)}
+    schema = Schema.infer(X, immutable=list(X)[-n // 4 :]).with_form(**form)
+    row = X.iloc[int(np.flatnonzero(model.predict(X) == "refused")[0])].to_dict()
+    plain = {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
+    person = {"name": "Sam", "story": "", "row": plain | {"field 0": None}}
+    return page.packed(ARMIN(model, schema, desired="granted").fit(X), "Wide desk", [person])
+
+
+# ---------------------------------------------------------------- many fields
+
+
+@pytest.mark.parametrize("n", [20, 40])
+def test_many_fields_stand_in_sections_that_fold(visit: Callable[..., Visit], n: int) -> None:
+    with serving(wide(n)) as address:
+        v = visit(address, served=True)
+        names = v.page.locator("#fields > .section:not(.locks) .section-name").all_inner_texts()
+        assert names == ["Home", "Money", "Work", "You"]
+        v.load("Sam").ask().settle()
+        assert v.plan
+        v.check_access()
+        # an input each, and a little: not three stops for every field
+        assert v.page.evaluate(STOPS) <= 1.5 * n
+        form = v.page.locator("#fields").bounding_box()
+        assert form["height"] <= 900 * (3 if n == 20 else 6)
+        left = {round(v.page.locator("[data-feature]").nth(i).bounding_box()["x"]) for i in range(4)}
+        assert len(left) == 2  # two columns
+        # a section that is closed stays closed, and an error opens it
+        v.page.locator(".section-name", has_text="Home").click()
+        expect(v.page.get_by_label("Field 0", exact=True)).to_be_hidden()
+        v.page.locator(".section-name", has_text="Home").click()
+        v.page.get_by_label("Field 0", exact=True).fill("many")
+        v.page.locator(".section-name", has_text="Home").click()
+        v.page.locator("#send").click()
+        v.page.locator("#form-errors a").click()
+        expect(v.page.get_by_label("Field 0", exact=True)).to_be_focused()
+        expect(v.field("Field 0")).to_contain_text("Question 0.")
+        v.shoot(f"many-{n}")
+
+
+# ---------------------------------------------------------------- numbers as people write them
+
+
+@pytest.mark.parametrize(
+    ("locale", "typed", "sent"),
+    [
+        ("de-DE", "30.000", 30_000), ("de-DE", "30.000,00", 30_000), ("de-DE", "30 000 $", 30_000),
+        ("de-DE", "1234", 1234), ("en-GB", "30,000", 30_000), ("en-GB", "$30,000.00", 30_000), ("en-GB", "3e4", 30_000),
+        ("de-DE", "30,000", None), ("en-GB", "30.000", None), ("en-GB", "1.234.567", None), ("de-DE", "a lot", None),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_by_the_language_of_the_page(
+    visit: Callable[..., Visit], locale: str, typed: str, sent: float | None
+) -> None:
+    v = visit(locale=locale)
+    v.load("Kim")
+    v.page.get_by_label("Income", exact=True).fill(typed)
+    if sent is None:  # asked about, not guessed
+        v.page.locator("#send").click()
+        expect(v.page.locator("#form-errors p")).to_be_focused()
+        assert "recourse" not in v.calls
+        return
+    if sent >= 10_000:
+        written = "30.000" if locale == "de-DE" else "30,000"
+        expect(v.field("Income").locator(".echo")).to_have_text(re.compile(rf"^= {re.escape(written)}\s\$$"))
+    with v.page.expect_request("**/api/v1/recourse") as asked:
+        v.ask()
+    assert asked.value.post_data_json["row"]["Income"] == sent
+
+
+def test_an_ambiguous_number_offers_what_it_may_mean(visit: Callable[..., Visit]) -> None:
+    v = visit(locale="de-DE")
+    v.load("Kim")
+    income = v.page.get_by_label("Income", exact=True)
+    income.fill("30,000")
+    expect(v.field("Income").locator(".echo button")).to_have_count(2)
+    v.field("Income").get_by_role("button", name=re.compile(r"30\.000")).click()
+    expect(income).to_have_value("30.000")
+    v.page.get_by_role("button", name="English").click()
+    expect(income).to_have_value("30,000")  # the number, not the text
+    with v.page.expect_request("**/api/v1/recourse") as asked:
+        v.ask()
+    assert asked.value.post_data_json["row"]["Income"] == 30_000
+
+
+# ---------------------------------------------------------------- nothing lost
+
+
+def test_start_again_and_a_sample_person_can_be_undone(visit: Callable[..., Visit]) -> None:
+    v = visit()
+    v.page.get_by_label("Age", exact=True).fill("44")
+    v.page.get_by_label("Income", exact=True).fill("12.3456.7")  # not even a number
+    v.lock("The purpose")
+    v.load("Kim")
+    expect(v.page.get_by_label("Age", exact=True)).to_have_value("32")
+    v.page.locator("#clear").click()
+    expect(v.page.get_by_label("Age", exact=True)).to_have_value("")
+    v.page.locator("#undo").click()
+    expect(v.page.get_by_label("Age", exact=True)).to_have_value("32")
+    v.page.locator("#undo").click()
+    expect(v.page.get_by_label("Age", exact=True)).to_have_value("44")
+    expect(v.page.get_by_label("Income", exact=True)).to_have_value("12.3456.7")
+    expect(v.page.get_by_role("switch", name="I cannot change this: The purpose")).to_be_checked()
+    expect(v.page.locator("#undo")).to_be_hidden()
+
+
+def test_a_failed_update_keeps_the_plan(visit: Callable[..., Visit]) -> None:
+    v = visit(expected="Failed to load resource")
+    v.load("Kim").ask().settle()
+    plan = v.plan
+    v.page.get_by_label("Age", exact=True).fill("33")
+    v.page.route("**/api/v1/recourse", lambda route: route.abort("connectionrefused"))
+    v.ask()
+    expect(v.page.locator("#failed-note")).to_contain_text("The desk cannot be reached")
+    assert v.plan == plan
+    expect(v.page.locator("#stale")).to_be_visible()
+    v.check_access()
+    v.page.unroute("**/api/v1/recourse")
+    v.page.locator("#failed-note").get_by_role("button", name="Try again").click()
+    expect(v.page.locator("#failed-note")).to_have_count(0)
+    expect(v.page.locator("#stale")).to_be_hidden()
+
+
+def test_the_letter_is_about_what_stands_in_the_form(visit: Callable[..., Visit]) -> None:
+    v = visit()
+    v.load("Kim").ask().settle()
+    v.page.get_by_label("The number of existing loans", exact=True).fill("3")
+    with v.page.expect_request("**/api/v1/letter") as asked:
+        v.page.get_by_role("button", name="Letter / print").click()
+    assert asked.value.post_data_json["row"]["ExistingLoans"] == 3
+    expect(v.page.locator("#letter-note")).to_have_text("The letter is ready to print.")
+    # Esc closes it from inside its frame too
+    v.page.frame_locator("#letter-page").locator("body").click()
+    v.page.keyboard.press("Escape")
+    expect(v.page.locator("#letter")).to_be_hidden()
+
+
+def test_a_lock_keeps_how_sure_one_wants_to_be(visit: Callable[..., Visit], loan_bundle: Any) -> None:
+    v = visit()
+    v.load("Alex").ask().settle()
+    v.page.get_by_role("slider").focus()
+    v.page.keyboard.press("End")
+    v.settle()
+    share = loan_bundle.explainer.path(dict(loan_bundle.people[0]["row"]))[-1].share
+    with v.page.expect_request("**/api/v1/recourse") as asked:
+        v.lock("Education")
+    assert asked.value.post_data_json["confidence"] == pytest.approx(share)
+
+
+def test_a_wrong_key_is_said_to_be_wrong(visit: Callable[..., Visit], loan_bundle: Any) -> None:
+    with serving(loan_bundle, api_key="open-sesame") as address:
+        v = visit(address, expected="status of 401")
+        v.page.get_by_label("Access key", exact=True).fill("abracadabra")
+        v.page.get_by_role("button", name="Open the desk").click()
+        expect(v.page.locator("#answer")).to_contain_text("This key was not accepted.")
+        v.page.get_by_label("Access key", exact=True).fill("open-sesame")
+        v.page.get_by_role("button", name="Open the desk").click()
+        v.load("Kim").ask()
+        assert v.plan
+
+
+def test_a_language_switch_while_the_server_is_away(visit: Callable[..., Visit]) -> None:
+    v = visit(expected="Failed to load resource")
+    expect(v.page.get_by_label("Age", exact=True)).to_be_visible()
+    v.page.route("**/api/v1/schema*", lambda route: route.abort("connectionrefused"))
+    v.page.get_by_role("button", name="Deutsch").click()
+    expect(v.page.locator("#language-note")).to_have_text("The desk cannot be reached")
+    expect(v.page.locator("#send")).to_have_text("What can I do?")
+    v.page.unroute("**/api/v1/schema*")
+    v.page.get_by_role("button", name="Deutsch").click()
+    expect(v.page.locator("#send")).to_have_text("Was kann ich tun?")
+    expect(v.page.locator("#language-note")).to_have_text("")
+
+
+def test_a_small_window_shows_every_button_of_the_letter(visit: Callable[..., Visit]) -> None:
+    v = visit(viewport={"width": 320, "height": 256})
+    v.load("Kim").ask().settle()
+    v.page.get_by_role("button", name="Letter / print").click()
+    expect(v.page.locator("#letter-note")).to_have_text("The letter is ready to print.")
+    for name in ("Put it on the letter", "Print", "Close"):
+        button = v.page.get_by_role("button", name=name, exact=True)
+        button.scroll_into_view_if_needed()
+        box = button.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 320
+        assert 0 <= box["y"] <= 256 - box["height"] + 1
+
+
+def test_forced_colours_show_slider_and_switches(visit: Callable[..., Visit]) -> None:
+    v = visit(forced_colors="active")
+    v.load("Alex").ask().settle()
+    v.lock("The purpose")
+    style = "getComputedStyle(document.querySelector('#locks .track'), '{part}').backgroundColor"
+    track, knob = (v.page.evaluate(style.format(part=part)) for part in ("", "::after"))
+    assert track != knob
+    v.shoot("forced")
+
+
+def test_no_letter_where_the_time_ran_out(visit: Callable[..., Visit], loan_bundle: Any) -> None:
+    from armin.problem import Status
+
+    v = visit()
+    nothing = {"changes": (), "cost": None, "cost_range": None, "validity": None, "fresh": None}
+    page.answer_with(v, loan_bundle, status=Status.UNKNOWN, bound=0.9, **nothing)
+    v.load("Kim").ask().settle()
+    assert v.page.get_by_role("button", name="Letter / print").count() == 0
+
+
+def test_german_stories_and_titles(visit: Callable[..., Visit], loan_bundle: Any) -> None:
+    from dataclasses import replace
+
+    german = {"titles": {"Loan desk": "Kreditschalter"}, "stories": {"Kim": "Wurde abgelehnt und sagt alles."}}
+    with serving(replace(loan_bundle, letter={"de": german})) as address:
+        v = visit(address, locale="de-DE")
+        expect(v.page.locator(".eyebrow")).to_have_text("Kreditschalter")
+        expect(v.page.locator("#people")).to_contain_text("Wurde abgelehnt und sagt alles.")
+        assert "Kreditschalter" in v.page.title()
+
+
+# ---------------------------------------------------------------- effort
+
+
+def test_what_is_hard_for_one_person_changes_the_plan(visit: Callable[..., Visit], loan_bundle: Any) -> None:
+    v = visit()
+    row = dict(loan_bundle.people[1]["row"])
+    hard = loan_bundle.explainer.for_somebody({"ExistingLoans": "very hard"}).explain(row)
+    assert sentences(hard) != sentences(loan_bundle.explainer.explain(row))
+    v.load("Kim").ask().settle()
+    expect(v.page.locator("#plan .badges")).not_to_contain_text(re.compile(r"\d"))  # words, not numbers
+    v.page.get_by_label(re.compile("^How hard is this for you")).select_option("very hard")
+    expect(v.page.locator(".step-sentence")).to_have_text(sentences(hard))
+    v.settle()
+    v.page.get_by_text("Compare the plans").click()
+    expect(v.page.locator(".compare tbody tr").first).to_contain_text(sentences(hard)[0])
+    v.check_access()
+
+
+# ---------------------------------------------------------------- an hour of case work
+
+
+PEOPLE = """name;Age;Income;the purpose;Education;ExistingLoans
+{rows}
+"""
+ODD = {3: "31.00.0", 7: "12,5x", 11: "thirty", 15: "9999999", 19: "1.2.3"}
+
+
+@pytest.fixture
+def crowd(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    rows = []
+    for i in range(20):
+        income = ODD.get(i, str(int(rng.integers(20, 60)) * 1000))
+        rows.append(f'Person {i};{rng.integers(25, 60)};{income};NewCar;"Masters";{rng.integers(0, 4)}')
+    file = tmp_path / "people.csv"
+    file.write_text(PEOPLE.format(rows="\n".join(rows)), encoding="utf-8")
+    return file
+
+
+def test_an_hour_of_case_work(visit: Callable[..., Visit], crowd: Path, tmp_path: Path) -> None:
+    v = visit()
+    v.page.locator("#cases summary").click()
+    v.page.locator("#cases-file").set_input_files(crowd)
+    rows = v.page.locator(".cases tbody tr")
+    expect(rows).to_have_count(20)
+    expect(v.page.locator(".cases td.error")).to_have_count(5)
+    v.check_access()
+
+    # the five with errors, each opened and corrected
+    for i in ODD:
+        v.page.get_by_role("button", name=f"Open: Person {i}", exact=True).click()
+        income = v.page.get_by_label("Income", exact=True)
+        expect(income).to_have_value(re.compile("9,999,999" if i == 15 else re.escape(ODD[i])))
+        expect(v.page.locator("#form-errors")).to_contain_text("One field needs a look")
+        income.fill("31000")
+    v.page.get_by_role("button", name="Open: Person 0", exact=True).click()
+    expect(v.page.locator(".cases td.error")).to_have_count(0)
+
+    # a slip, undone
+    age = v.page.get_by_label("Age", exact=True).input_value()
+    v.page.locator("#clear").click()
+    v.page.locator("#undo").click()
+    expect(v.page.get_by_label("Age", exact=True)).to_have_value(age)
+
+    v.page.get_by_role("button", name="Work out all plans").click()
+    expect(v.page.locator("#cases-note")).to_have_text("20 of 20 worked out", timeout=60_000)
+    states = rows.locator("td:nth-child(2)").all_inner_texts()
+    assert len(states) == 20
+    assert not any("not worked out" in state for state in states)
+    v.shoot("cases")
+
+    # saved, the page loaded again, and read back: nothing lost
+    with v.page.expect_download() as saved:
+        v.page.get_by_role("button", name="Save cases to a file").click()
+    kept = tmp_path / "cases.json"
+    saved.value.save_as(kept)
+    assert len(json.loads(kept.read_text(encoding="utf-8"))["cases"]) == 20
+    v.page.reload()
+    v.page.locator("#cases summary").click()
+    v.page.locator("#cases-file").set_input_files(kept)
+    expect(rows).to_have_count(20)
+    assert rows.locator("td:nth-child(2)").all_inner_texts() == states
+
+    # the table, and the letters
+    with v.page.expect_download() as table:
+        v.page.get_by_role("button", name="Table (CSV)").click()
+    table.value.save_as(tmp_path / "table.csv")
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "table.csv").read_text(encoding="utf-8-sig"))))
+    assert [line["Case"] for line in lines] == [f"Person {i}" for i in range(20)]
+    assert lines[15]["Income"] == "31000"
+    with v.page.expect_download(timeout=120_000) as letters:
+        v.page.get_by_role("button", name="Letters for all").click()
+    letters.value.save_as(tmp_path / "letters.html")
+    text = (tmp_path / "letters.html").read_text(encoding="utf-8")
+    assert all(f"Person {i}" in text for i in range(20))
+    v.page.evaluate("window.onbeforeunload = null")
+
+
+def test_a_file_that_is_no_table_is_refused_and_loses_nothing(visit: Callable[..., Visit], tmp_path: Path) -> None:
+    v = visit()
+    v.page.locator("#cases summary").click()
+    v.page.locator("#cases-paste").fill('Age,Income,Shoe size\n32,"31,000",43')
+    v.page.get_by_role("button", name="Read what I pasted").click()
+    said = "1 case was added. No column is called Shoe size. These were left out."
+    expect(v.page.locator("#cases-note")).to_have_text(said)
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"row": ')
+    v.page.locator("#cases-file").set_input_files(bad)
+    expect(v.page.locator("#cases-note")).to_contain_text("This file could not be read")
+    expect(v.page.locator(".cases tbody tr")).to_have_count(1)
+    v.page.get_by_role("button", name="Open: Case 1").click()
+    expect(v.page.get_by_label("Income", exact=True)).to_have_value("31,000")
