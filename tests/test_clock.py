@@ -103,15 +103,17 @@ def test_a_kernel_is_made_ready_outside_of_time(hands: Hands) -> None:
 
 
 def kernels() -> list[Any]:
+    from armin.impute.compiled.near import sweep
+    from armin.models.walk import walk
     from armin.solve.search.linear import nodes, prices
     from armin.solve.search.relu import loop
     from armin.solve.search.trees import exact
     from armin.solve.search.trees import nodes as tree_nodes
 
-    return [nodes.dive, prices.begin, loop.run, tree_nodes.explore, exact.weigh]
+    return [nodes.dive, prices.begin, loop.run, tree_nodes.explore, exact.weigh, walk, sweep]
 
 
-def test_the_kernels_of_every_engine_are_made_so() -> None:
+def test_all_kernels_are_made_so() -> None:
     assert all("uncounting" in kernel._compile_for_args.__qualname__ for kernel in kernels())
 
 
