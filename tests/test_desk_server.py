@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
@@ -37,7 +38,8 @@ from fastapi.testclient import TestClient  # noqa: E402
 from armin.cli.limits import Limits  # noqa: E402
 from armin.desk.app import create_app  # noqa: E402
 from armin.desk.clients import Clients  # noqa: E402
-from armin.desk.metrics import settle  # noqa: E402
+from armin.desk.metrics import Metrics, settle  # noqa: E402
+from armin.desk.searches import Searches  # noqa: E402
 from armin.desk.server import make_server  # noqa: E402
 from armin.desk.settings import SHARED, DeskSettings  # noqa: E402
 from armin.desk.workers import Supervisor  # noqa: E402
@@ -435,6 +437,28 @@ def test_a_form_with_22_of_23_blanks_is_answered():
     assert answer.status_code == 200
     assert len(answer.json()["blanks"]) == 22
     assert answer.json()["outcome"] in ("plan", "best_so_far", "out_of_time", "already_accepted", "no_recourse")
+
+
+def test_every_request_computes_in_one_thread():
+    """Also after another thread, which lives on, has used the limit: as the one does that loads the bundle."""
+    from threadpoolctl import ThreadpoolController
+
+    from armin.explainer.threads import one_thread
+
+    pools = ThreadpoolController()
+
+    async def asked():
+        async def quiet():
+            await asyncio.sleep(60)
+
+        searches = Searches(DeskSettings(), Metrics())
+        return await searches.run(lambda _: {pool["num_threads"] for pool in pools.info()}, None, quiet)
+
+    with pools.limit(limits=2):
+        with one_thread():
+            pass
+        assert asyncio.run(asked()) == {1}
+        assert {pool["num_threads"] for pool in pools.info()} == {2}
 
 
 def test_openmp_is_limited_in_every_thread():

@@ -153,6 +153,8 @@ def test_the_limit_on_threads_is_lifted_by_the_last(monkeypatch: pytest.MonkeyPa
     said: list[str] = []
 
     class Controller:
+        lib_controllers = ()
+
         def __init__(self, kind: str = "") -> None:
             self.kind = kind
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from armin.desk.settings import SHARED, DeskSettings
 
-__all__ = ["Clients"]
+__all__ = ["Clients", "network_of"]
 
 LINE = struct.Struct("<QdddI")
 """Who, questions left, when that was counted, when the day began, questions of that day."""
@@ -97,7 +97,7 @@ class Clients:
         return wait
 
     def _mark(self, address: str) -> bytes:
-        return hmac.digest(self._secret, _network(address).encode("utf-8", "surrogateescape"), "sha256")
+        return hmac.digest(self._secret, network_of(address).encode("utf-8", "surrogateescape"), "sha256")
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -123,8 +123,12 @@ class Clients:
                 fcntl.flock(self._file, fcntl.LOCK_UN)
 
 
-def _network(address: str) -> str:
-    """What counts as one client: an IPv6 customer has a whole network."""
+def network_of(address: str) -> str:
+    """What counts as one client: an IPv6 customer has a whole network.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8::7"), network_of("::ffff:192.0.2.7")
+    ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
+    """
     try:
         known = ipaddress.ip_address(address)
     except ValueError:

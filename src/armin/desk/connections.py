@@ -9,6 +9,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from armin.desk.clients import network_of
 from armin.desk.metrics import Metrics
 from armin.desk.settings import DeskSettings
 
@@ -39,9 +40,10 @@ class Door:
 
     def enter(self, connection: Connection) -> bool:
         """Let a connection in, if need be in place of another; whether there was room."""
-        peer = "" if connection.client is None else connection.client[0]
+        address = "" if connection.client is None else connection.client[0]
+        peer = network_of(address)
         limits = self.settings
-        if self._counts.get(peer, 0) >= limits.peer_connections and not self._is_proxy(peer):
+        if self._counts.get(peer, 0) >= limits.peer_connections and not self._is_proxy(address):
             room = self._make_room(peer)
         else:
             room = len(self._inside) < limits.connections or self._make_room(None)
@@ -70,11 +72,11 @@ class Door:
         last.end("crowded")
         return True
 
-    def _is_proxy(self, peer: str) -> bool:
+    def _is_proxy(self, client: str) -> bool:
         if not self._proxies:
             return False
         try:
-            address = ipaddress.ip_address(peer)
+            address = ipaddress.ip_address(client)
         except ValueError:
             return False
         return any(address in network for network in self._proxies)

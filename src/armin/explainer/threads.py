@@ -51,6 +51,7 @@ class _Limit:
                         every.select(user_api="openmp"),
                         seen,
                     )
+                _take_control(self.blas)
                 self.held = self.blas.limit(limits=1)
             own.held = None if self.openmp is None else self.openmp.limit(limits=1)
 
@@ -64,9 +65,22 @@ class _Limit:
                 own.held.restore_original_limits()
                 own.held = None
             self.under_way -= 1
-            if self.under_way == 0:
+            if self.under_way == 0 and self.blas is not None:
+                _take_control(self.blas)
                 self.held.restore_original_limits()
+                _take_control(self.blas)  # and leave it to whoever comes next
                 self.held = None
+
+
+def _take_control(pools: ThreadpoolController) -> None:
+    """Let this thread set the limit: newer releases of threadpoolctl obey the thread that was first, and no other.
+
+    The first thread of a desk is the one that loads the bundle; without this no request would be limited.
+    """
+    for pool in pools.lib_controllers:
+        let_go = getattr(pool, "clear_controlling_thread", None)
+        if let_go is not None:
+            let_go(force=True)
 
 
 class _Own(threading.local):
