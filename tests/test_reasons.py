@@ -537,3 +537,13 @@ def test_views():
     assert set("o|") <= set(why.standing.picture())
     pytest.importorskip("matplotlib")
     assert len(why.plot(language="de").get_yticklabels()) == 5
+
+
+def test_a_chance_is_the_score_as_a_probability():
+    world = make_world(2, "linear")
+    explainer = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X)
+    own, asked = (explainer.reasons(world.row, unit=unit).standing for unit in (None, "probability"))
+    chance = explainer.reasons(world.row).chance
+    assert own.unit == "log-odds"
+    for name in ("score", "low", "high", "threshold", "share"):
+        assert getattr(chance, name) == pytest.approx(getattr(asked, name), abs=1e-9)

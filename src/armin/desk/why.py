@@ -61,10 +61,11 @@ class IdeaAsked(PlanAsked):
 
 def said_reasons(why: Reasons, words: Catalogue) -> dict[str, Any]:
     """All that the page says about why."""
-    unit = why.standing.unit
+    unit, where = why.standing.unit, why.chance
     return {
         "headline": why.headline.said(words),
-        "stand": [message.said(words) for message in why.standing.messages],
+        "stand": [message.said(words) for message in where.messages],
+        "place": where.to_dict(),
         "reasons": [
             {"sentence": _together(one.messages, words), "weight": said_weight(one.weight, unit).said(words)}
             for one in why.statements()

@@ -30,10 +30,10 @@ export function standCard(why) {
   const words = said(why);
   return [
     h("h2", null, t("stand_title")),
-    picture(why.standing, words.stand.join(" ")),
+    picture(words.place, words.stand.join(" ")),
     words.stand.map((line) => h("p", null, line)),
     words.reasons.length ? h("h3", null, words.headline) : null,
-    h("ol", { class: "weighed" }, words.reasons.map((reason) => h("li", null, reason.sentence, " ", h("span", { class: "hint" }, reason.weight)))),
+    h("ol", { class: "weighed" }, words.reasons.map((reason) => h("li", null, reason.sentence))),
     words.notes.map((line) => h("p", { class: "hint" }, line)),
   ].flat().filter(Boolean);
 }
