@@ -47,7 +47,7 @@ class People:
     accepted: BoolArray
 
     def group(self, reference: Reference, row: FloatArray, scores: FloatArray) -> FloatArray:
-        """The codes (n, D) of those whom a reference names, for a row (D,) with blanks; ``scores`` (B,) are these people's."""
+        """The codes (n, D) of those whom a reference names, for a row (D,) and these people's scores (B,)."""
         if reference == "average":
             return self.codes
         chosen = np.flatnonzero(self.accepted)
