@@ -4,8 +4,9 @@ Complete people whom the model rejects hide two values, and are told why with ``
 the complete row are the truth. Compared are statements from 100 completions and from a single one, which is what one
 gets who fills the blanks once:
 
-- coverage: how often the stated 90 % interval of a blank's weight holds the true weight. A single completion states one
-  number; it counts as right if it is the true one.
+- coverage: how often the 90 % interval of a blank's weight holds the true weight. Where a blank takes few values, an
+  interval cannot hold exactly 90 % of the completions; "stated" is how many it does hold. A single completion states
+  one number; it counts as right if it is the true one.
 - calibration: of all statements "this feature is among the three that weigh most with probability p", how many are
   true, by p. A single completion says 0 or 1.
 - error: the mean absolute error of a blank's weight, as a multiple of the mean absolute true weight.
@@ -54,13 +55,16 @@ def made(dataset: str, model: str, rows: int) -> tuple[ARMIN, pd.DataFrame, pd.D
 def statements(why: Reasons, truth: Reasons, single: bool) -> list[dict[str, Any]]:
     """Every statement about a feature, and whether it is true."""
     found = []
+    schema, share = why.people.schema, why.completions / why.completions.sum()
     for stated, true in zip(why.weights, truth.weights, strict=True):
+        mine = why.each[:, schema.position(stated.feature.name)]
+        inside = float(share @ ((mine >= stated.low - 1e-9) & (mine <= stated.high + 1e-9)))
         if single:
             covered = abs(stated.weight - true.weight) <= 1e-9
         else:
             covered = stated.low - 1e-9 <= true.weight <= stated.high + 1e-9
         found.append(
-            {"blank": stated.blank, "covered": covered, "p": stated.top, "first": true.top == 1.0,
+            {"blank": stated.blank, "covered": covered, "inside": inside, "p": stated.top, "first": true.top == 1.0,
              "error": abs(stated.weight - true.weight), "size": abs(true.weight)}
         )  # fmt: skip
     return found
@@ -90,7 +94,8 @@ def coverage_line(cell: dict[str, list[dict[str, Any]]], names: dict[str, str]) 
     size = float(np.mean([s["size"] for s in many])) or 1.0
     limes = cell["lime"]
     return {
-        **names, "blanks": len(many), "covered": float(np.mean([s["covered"] for s in many])),
+        **names, "blanks": len(many), "stated": float(np.mean([s["inside"] for s in many])),
+        "covered": float(np.mean([s["covered"] for s in many])),
         "covered, single": float(np.mean([s["covered"] for s in single])),
         "error": float(np.mean([s["error"] for s in many])) / size,
         "error, single": float(np.mean([s["error"] for s in single])) / size,

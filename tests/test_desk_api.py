@@ -166,6 +166,22 @@ def test_path_alternatives_and_ask(client, explainer):
     assert [question["feature"] for question in ask["questions"]] == ["Income"]
 
 
+def test_reasons_and_ideas_are_the_explainers(client, explainer):
+    body = {"row": LOANS.applicant, "languages": ["de", "en"]}
+    why = client.post("/api/v1/reasons", json=body).json()
+    assert {k: v for k, v in why.items() if k != "said"} == json.loads(explainer.reasons(LOANS.applicant).to_json())
+    assert why["said"]["en"]["reasons"][0]["sentence"] == why["statements"][0]["sentence"]
+    assert why["said"]["de"]["headline"] != why["said"]["en"]["headline"]
+    idea = client.post("/api/v1/what_if", json=body | {"changes": {"ExistingLoans": 1, "Age": None}}).json()
+    mine = explainer.what_if(LOANS.applicant, {"ExistingLoans": 1})
+    assert timeless({k: v for k, v in idea.items() if k != "said"}) == timeless(json.loads(mine.to_json()))
+    assert idea["said"]["en"]["steps"] == [change["sentence"] for change in idea["plan"]["changes"]]
+    is_problem(client.post("/api/v1/what_if", json=body), 422, "changes")
+    is_problem(client.post("/api/v1/what_if", json=body | {"changes": {"ExistingLoans": 99}}), 422, "ExistingLoans")
+    is_problem(client.post("/api/v1/what_if", json=body | {"changes": {"Debt": 1}}), 422, "Debt")
+    is_problem(client.post("/api/v1/reasons", json=body | {"reference": "best"}), 422, "reference")
+
+
 def test_somebody_who_is_accepted_gets_no_plan_to_choose(client):
     row = demo_people(LOANS)[2]["row"]
     assert client.post("/api/v1/recourse", json={"row": row}).json()["outcome"] == "already_accepted"

@@ -861,3 +861,25 @@ def test_page_needs_no_exception_from_a_strict_policy(desk: str) -> None:
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|localStorage|console\.", code
         )
         assert set(re.findall(r"https?://[^\"'\s]+", code)) <= {"http://www.w3.org/2000/svg"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_where_you_stand_and_your_own_idea(visit: Callable[..., Visit], scheme: str) -> None:
+    v = visit(color_scheme=scheme).load("Alex").ask().settle()
+    stand = v.page.locator("#stand")
+    expect(stand).to_contain_text("Your score is")
+    expect(stand.locator("svg[role=img]")).to_have_count(1)
+    assert 1 <= stand.locator("ol.weighed li").count() <= 4
+    v.page.locator("#idea-which").select_option("ExistingLoans")
+    v.page.locator("#idea-value").fill("x")
+    v.page.get_by_role("button", name="Try it").click()
+    assert "reasons" in v.calls
+    assert "what_if" not in v.calls  # what is no number is not sent
+    v.page.locator("#idea-value").fill("1")
+    v.page.get_by_role("button", name="Try it").click()
+    result = v.page.locator("#idea-result")
+    expect(result).to_contain_text("With your idea the decision is")
+    v.check_access()
+    v.shoot(f"idea-{scheme}")
+    v.page.locator("#idea-which").select_option("Purpose")
+    assert v.page.locator("select#idea-value option").count() > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from dataclasses import replace
 
@@ -537,3 +538,22 @@ def test_views():
     assert set("o|") <= set(why.standing.picture())
     pytest.importorskip("matplotlib")
     assert len(why.plot(language="de").get_yticklabels()) == 5
+
+
+def test_a_chance_is_the_score_as_a_probability():
+    world = make_world(2, "linear")
+    explainer = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X)
+    own, asked = (explainer.reasons(world.row, unit=unit).standing for unit in (None, "probability"))
+    chance = explainer.reasons(world.row).chance
+    assert own.unit == "log-odds"
+    for name in ("score", "low", "high", "threshold", "share"):
+        assert getattr(chance, name) == pytest.approx(getattr(asked, name), abs=1e-9)
+
+
+def test_an_explainer_that_has_answered_can_still_be_kept():
+    world = make_world(2, "forest")
+    explainer = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X)
+    why = explainer.reasons(world.row)
+    again, kept = pickle.loads(pickle.dumps(explainer)), pickle.loads(pickle.dumps(why))
+    assert again.reasons(world.row).to_dict() == why.to_dict() == kept.to_dict()
+    assert explainer.reasons(world.row).to_dict() == why.to_dict()  # from what is remembered

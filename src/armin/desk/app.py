@@ -20,6 +20,7 @@ from armin.desk.problems import JSONAnswer, ProblemError, problem_response
 from armin.desk.searches import Searches
 from armin.desk.service import BundleLike, LetterPage, Service
 from armin.desk.settings import DeskSettings
+from armin.desk.why import ANSWERS
 from armin.errors import DataError, MissingDependencyError, ParameterError, SchemaError
 
 __all__ = ["create_app"]
@@ -110,7 +111,7 @@ def _add_answer(app: FastAPI, service: Service, searches: Searches, name: str) -
         except MissingDependencyError as error:
             raise ProblemError(501, str(error)) from None
 
-    good = {"type": "string"} if letter else answer_schema(name)
+    good = {"type": "string"} if letter else ANSWERS.get(name) or answer_schema(name)
     refusals = (*REFUSALS, 501) if letter else REFUSALS
     app.post(
         f"{API}/{name}",

@@ -136,7 +136,13 @@ class LetterAsked(PointAsked):
     )
 
 
-def contract_of(schema: Schema, *, most_plans: int = 5, languages: Sequence[str] = ()) -> dict[str, type[Asked]]:
+def contract_of(
+    schema: Schema,
+    *,
+    most_plans: int = 5,
+    languages: Sequence[str] = (),
+    more: Mapping[str, type[Asked]] | None = None,
+) -> dict[str, type[Asked]]:
     """The requests that one desk takes, by the name of their route.
 
     Parameters
@@ -144,6 +150,7 @@ def contract_of(schema: Schema, *, most_plans: int = 5, languages: Sequence[str]
     schema : the columns
     most_plans : the most alternatives
     languages : the languages of letters and of what a page says; English if there is none
+    more : further requests by the name of their route; a field 'changes' is checked as a row is
 
     Examples
     --------
@@ -161,6 +168,15 @@ def contract_of(schema: Schema, *, most_plans: int = 5, languages: Sequence[str]
         Field(
             title='an object with one value per column, such as {"Age": 40}',
             description="One value per column. What is null, an empty text or left out is a blank: not given.",
+        ),
+    ]
+    idea = Annotated[
+        made_row,
+        BeforeValidator(_not_too_wide),
+        AfterValidator(partial(BaseModel.model_dump, by_alias=True, exclude_none=True)),
+        Field(
+            title='an object with a value for each column that changes, such as {"Loans": 1}',
+            description="The values of the idea. What is null, an empty text or left out does not change.",
         ),
     ]
     locked = Annotated[
@@ -198,10 +214,13 @@ def contract_of(schema: Schema, *, most_plans: int = 5, languages: Sequence[str]
         AlternativesAsked: {"count": (_from_to(1, most_plans), min(3, most_plans))},
         LetterAsked: {"language": (language, "en"), "choice": (_from_to(0, most_plans - 1), 0)},
     }
-    made = {base: create_model(base.__name__, __base__=base, **form, **more) for base, more in narrower.items()}
+    for base in (more or {}).values():
+        narrower[base] = {"changes": (idea, ...)} if "changes" in base.model_fields else {}
+    made = {base: create_model(base.__name__, __base__=base, **form, **own) for base, own in narrower.items()}
     return {
         "recourse": made[PlanAsked], "path": made[Asked], "alternatives": made[AlternativesAsked], "ask": made[Asked],
         "letter": made[LetterAsked],
+        **{name: made[base] for name, base in (more or {}).items()},
     }  # fmt: skip
 
 
@@ -278,7 +297,9 @@ def refusal(error: ValidationError, model: type[Asked], columns: Sequence[str]) 
     found: dict[tuple[str, ...], tuple[str, str, str]] = {}
     for item in error.errors(include_url=False):
         place = tuple(_clip(str(part)) for part in item["loc"])
-        place = place[:2] if place[0] == "row" else place[:1]  # a list or a union reports each of its members
+        place = (
+            place[:2] if place[0] in ("row", "changes") else place[:1]
+        )  # a list or a union reports each of its members
         found.setdefault(place, (place[-1], _pointer(*place), _sentence(place, item, model, columns)))
     return ProblemError.of_fields(list(found.values()))
 

@@ -21,6 +21,7 @@ from armin.desk.describe import feature_dict
 from armin.desk.problems import ProblemError
 from armin.desk.said import page_words, said_ask, said_feature, said_path, said_recourse
 from armin.desk.settings import DeskSettings
+from armin.desk.why import IdeaAsked, ReasonsAsked, said_idea, said_reasons
 from armin.errors import ModelError
 from armin.explainer import ARMIN
 from armin.explainer.ask import AskOrAct
@@ -36,6 +37,7 @@ from armin.words import Catalogue, Name, catalogue, languages
 __all__ = ["BundleLike", "LetterPage", "Service", "warm_up"]
 
 Row = Mapping[str, Value | None]
+MORE: dict[str, type[Asked]] = {"reasons": ReasonsAsked, "what_if": IdeaAsked}
 
 
 class BundleLike(Protocol):
@@ -110,7 +112,7 @@ class Service:
     @cached_property
     def contract(self) -> dict[str, type[Asked]]:
         """What may be asked here, by the name of the route, which is that of the method that answers."""
-        return contract_of(self.schema, most_plans=self.settings.most_plans, languages=self.languages)
+        return contract_of(self.schema, most_plans=self.settings.most_plans, languages=self.languages, more=MORE)
 
     def page_words(self, preferred: Sequence[str] = ()) -> dict[str, Any]:
         """The page's own words, in the first language that the desk has, or in English."""
@@ -177,6 +179,16 @@ class Service:
         explainer = self._fitted(asked)
         return self.told_ask(asked, explainer.ask(asked.row, locked=asked.locked))
 
+    def reasons(self, asked: ReasonsAsked) -> dict[str, Any]:
+        """What weighed in the decision, and where the person stands."""
+        why = self._fitted(asked).reasons(asked.row, reference=asked.reference)
+        return why.to_dict() | self._said(asked, lambda words: said_reasons(why, words))
+
+    def what_if(self, asked: IdeaAsked) -> dict[str, Any]:
+        """What comes of a person's own idea, and the cheapest way from there."""
+        found = self._fitted(asked).what_if(asked.row, asked.changes, locked=asked.locked)
+        return found.to_dict() | self._said(asked, lambda words: said_idea(found, words))
+
     def told_ask(self, asked: Asked, found: AskOrAct) -> dict[str, Any]:
         """Advice on telling as plain data, with what a page says about it."""
         data = found.to_dict() | {"notes": [str(note) for note in found.plan.notes]}
@@ -200,10 +212,12 @@ class Service:
             text = f"'choice' must be one of the {len(plans)} plans, counted from 0. Got {choice} instead."
             raise ProblemError.of_fields([("choice", "#/choice", text)])
         plans.insert(0, plans.pop(choice))
+        explainer = self._fitted(asked)
+        why = explainer.reasons(asked.row) if explainer.has_people else None
         letter = write_letter(
             plans, asked.row, schema=self.schema, language=asked.language, applicant=asked.applicant,
             organisation=self.settings.organisation, reference=asked.reference, locked=asked.locked,
-            templates=self.settings.templates, words=self._own,
+            templates=self.settings.templates, words=self._own, reasons=why,
         )  # fmt: skip
         return LetterPage(letter.html, letter.content_security_policy)
 

@@ -97,7 +97,7 @@ def find_reasons(
     sample = _completions(fitted, world, codes, n)
     score = background.score(fitted, unit)
     people = background.people
-    group = people.group(reference, codes, score(people.codes)).codes
+    group = people.group(reference, codes, score(people.codes))
     rng = row_stream(fitted.settings.random_state, codes, "candidates")
     found = _weighed(score, sample, group, method, rng)
     decided = world.decision == "blank" and world.answers

@@ -323,6 +323,8 @@ def _stands(
 ) -> tuple[Standing, Standing]:
     """Where the person stands without the idea and with it."""
     score, people = background.score(fitted, None), background.people
+    if score.unit == "log-odds":  # an idea is a person's, and so are the units
+        score = background.score(fitted, "probability")
     reference = float(score(people.codes).mean())
     return (
         stands(fitted, world, codes, sample, score, reference, 0.9),

@@ -42,6 +42,11 @@ class Whys:
             self, fitted: Fitted, codes: FloatArray, locked: Collection[str]
         ) -> tuple[float, Calibration | None]: ...
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        # what was worked out is worked out again
+        return {name: value for name, value in state.items() if name != "_compared"}
+
     @in_one_thread
     def reasons(
         self,

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from armin.arrays import FloatArray
 from armin.errors import ParameterError
@@ -126,6 +127,19 @@ class Reasons:
     def _sign(self) -> float:
         """Reasons are what speaks for the decision that fell."""
         return 1.0 if self.accepted else -1.0
+
+    @property
+    def chance(self) -> Standing:
+        """Where somebody stands, as a probability where the score is log odds: for people rather than for models."""
+        here = self.standing
+        if here.unit != "log-odds":
+            return here
+        share = self.completions / self.completions.sum()
+        return replace(
+            here, unit="probability", score=float(share @ expit(self.scores)), low=float(expit(here.low)),
+            high=float(expit(here.high)), threshold=_chance(here.threshold), submitted=_chance(here.submitted),
+            reference=float(expit(here.reference)),  # of the mean log odds
+        )  # fmt: skip
 
     @cached_property
     def weights(self) -> tuple[Weight, ...]:
@@ -285,3 +299,7 @@ class Reasons:
         shown = sorted(self.weights, key=lambda weight: -abs(weight.weight))[:12]
         rows = [(one.feature.named, one.weight, one.low, one.high) for one in shown]
         return plot_reasons(self.headline, rows, self.standing.unit, ax, language)
+
+
+def _chance(log_odds: float | None) -> float | None:
+    return None if log_odds is None else float(expit(log_odds))

@@ -11,7 +11,7 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import DataError, ParameterError
 from armin.schema import Schema
 
-__all__ = ["REFERENCES", "Group", "People", "Reference", "check_reference"]
+__all__ = ["REFERENCES", "People", "Reference", "check_reference"]
 
 Reference = Literal["average", "accepted", "nearest", "threshold"]
 """With whom somebody is compared: everybody, those accepted, the nearest of those, or those who just made it."""
@@ -21,18 +21,6 @@ JUST = 0.1
 """The share of those accepted, from the threshold on, who just made it."""
 FEW_JUST = 5
 """So many of them at least."""
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Those with whom somebody is compared.
-
-    Attributes
-    ----------
-    codes : (B, D)
-    """
-
-    codes: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +38,7 @@ class People:
     >>> from armin.schema import Feature
     >>> schema = Schema((Feature("debt", "integer", lower=0, upper=9),))
     >>> people = People(schema, np.array([[1.0], [2.0], [8.0]]), np.array([True, True, False]))
-    >>> people.group("nearest", np.array([7.0]), np.array([3.0, 1.0, -2.0])).codes.tolist()
+    >>> people.group("nearest", np.array([7.0]), np.array([3.0, 1.0, -2.0])).tolist()
     [[2.0]]
     """
 
@@ -58,10 +46,10 @@ class People:
     codes: FloatArray
     accepted: BoolArray
 
-    def group(self, reference: Reference, row: FloatArray, scores: FloatArray) -> Group:
-        """Those whom a reference names, for a row (D,) with its blanks; ``scores`` (B,) are these people's."""
+    def group(self, reference: Reference, row: FloatArray, scores: FloatArray) -> FloatArray:
+        """The codes (n, D) of those whom a reference names, for a row (D,) and these people's scores (B,)."""
         if reference == "average":
-            return Group(self.codes)
+            return self.codes
         chosen = np.flatnonzero(self.accepted)
         if not chosen.size:
             raise DataError(
@@ -73,7 +61,7 @@ class People:
         elif reference == "threshold":
             order = chosen[np.argsort(scores[chosen], kind="stable")]
             chosen = order[: max(FEW_JUST, round(JUST * chosen.size))]
-        return Group(self.codes[chosen])
+        return self.codes[chosen]
 
     def _nearest(self, row: FloatArray, chosen: IntArray) -> int:
         """Which of those chosen is nearest in what the row tells; a spread of numbers counts as another category."""

@@ -136,6 +136,15 @@ def _add_leaf(
             out[i, own[j]] += due[which[i], j]
 
 
+@inner
+def _place(own: IntArray, wanted: int) -> int:
+    """Where a feature stands among those on the way; behind them if it is new."""
+    for j in range(own.size):
+        if own[j] == wanted:
+            return j
+    return own.size
+
+
 @entry
 def weigh_trees(
     inputs: FloatArray,
@@ -191,16 +200,9 @@ def weigh_trees(
                 d -= 1
                 continue
             if stage[d] == 0:
-                p = player[feature[node]]
-                place = -1
-                for j in range(known[d]):
-                    if own[j] == p:
-                        place = j
-                if place < 0:
-                    place = known[d]
-                    if place >= orders.shape[0] - 1:
-                        return False
-                bit[d] = place
+                bit[d] = _place(own[: known[d]], player[feature[node]])
+                if bit[d] >= orders.shape[0] - 1:
+                    return False
                 for i in range(rows):
                     goes[d, i] = _goes_left(
                         inputs[i, feature[node]], node, threshold, nan_left, category_set, category_left, strict, single

@@ -8,6 +8,7 @@ import { joined, Letter } from "./letter.js";
 import { blanksCard, outOfTime, planCard, served, whyNot } from "./plan.js";
 import { current, names, said, speak, t } from "./words.js";
 import { Curve, waysCard } from "./ways.js";
+import { ideaCard, standCard } from "./why.js";
 
 const COUNT = 3;
 const MEMORY = 50; // steps that can be undone
@@ -17,7 +18,7 @@ let schema = null; // the form, in the page's language
 const schemas = new Map(); // by language
 let form = null;
 let letter = null;
-let answer = null; // { body, sure, recourse, path, plans, ask, point, choice }
+let answer = null; // { body, sure, recourse, path, plans, ask, reasons, point, choice }
 let state = { kind: "empty" }; // what the answer side shows
 let control = null; // stops the requests of the present answer
 let waysControl = null;
@@ -56,11 +57,11 @@ async function ask({ focus }) {
     const sure = wish === null ? {} : { confidence: wish };
     const recourse = await postJson("recourse", { ...body, ...sure }, mine.signal);
     stale = false;
-    answer = { body, sure, recourse, path: null, plans: null, ask: null, point: null, choice: 0 };
+    answer = { body, sure, recourse, path: null, plans: null, ask: null, reasons: null, point: null, choice: 0 };
     show({ kind: "answer" });
     say(t("ready_plan", said(recourse)));
     if (focus) focusAnswer();
-    await Promise.all([loadPath(mine.signal), loadWays(mine.signal), loadAsk(mine.signal)]);
+    await Promise.all([loadPath(mine.signal), loadWays(mine.signal), loadAsk(mine.signal), loadReasons(mine.signal)]);
   } catch (error) {
     if (!mine.signal.aborted) fail(error);
   }
@@ -168,6 +169,18 @@ async function loadAsk(signal) {
   if (mine === answer) showBlanks();
 }
 
+async function loadReasons(signal) {
+  const mine = answer;
+  const { locked, ...body } = mine.body;
+  try {
+    mine.reasons = await postJson("reasons", body, signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    mine.reasons = unavailable(error) ? undefined : false;
+  }
+  if (mine === answer) showStand();
+}
+
 // ---------------------------------------------------------------- what is shown
 
 function shownBase() {
@@ -252,12 +265,16 @@ function showAnswer(body) {
     recourse.changes.length ? card("ways") : "",
     recourse.blanks.length ? card("curve") : "",
     recourse.blanks.length ? card("blanks") : "",
+    card("stand"),
+    card("idea"),
     card("notes"),
   );
   showPlan();
   showWays();
   showCurve();
   showBlanks();
+  showStand();
+  showIdea();
   showNotes();
 }
 
@@ -293,6 +310,19 @@ function showWhy() {
   } else if (recourse.outcome === "out_of_time") {
     extra.replaceChildren(...outOfTime({ recourse, onAgain: () => ask({ focus: true }) }).filter(Boolean));
   }
+}
+
+function showStand() {
+  const box = byId("stand");
+  if (!box) return;
+  box.hidden = answer.reasons === undefined; // nobody to compare with
+  box.replaceChildren(...(box.hidden ? [] : standCard(answer.reasons)));
+}
+
+function showIdea() {
+  const mine = answer;
+  const onTry = (changes) => postJson("what_if", { ...mine.body, changes }, control ? control.signal : undefined);
+  byId("idea").replaceChildren(...ideaCard({ features: schema.features, onTry }));
 }
 
 function showWays() {
