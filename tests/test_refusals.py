@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import armin
 from armin import ARMIN, ArminError, ImputationAR, RobustAR, Schema
 from armin.errors import DataError, MissingDependencyError, ModelError, NotFittedError, ParameterError, SchemaError
+from armin.explainer.reading import BlackBoxWarning
 from armin.schema import SchemaNote
 
 from worlds import make_world
@@ -44,7 +45,10 @@ def test_a_model_that_is_not_supported_names_what_is_and_works_as_a_black_box(wo
     model = KNeighborsClassifier().fit(numbers, world.y)
     schema = Schema.infer(numbers, step={"rate": 2.0})
     with pytest.raises(ModelError, match=r"(?s)KNeighborsClassifier.*LogisticRegression.*register_reader.*blackbox"):
-        ARMIN(model, schema, desired="yes").fit(numbers)
+        ARMIN(model, schema, desired="yes", method="search").fit(numbers)
+    with pytest.warns(BlackBoxWarning, match=r"KNeighborsClassifier.*supported_models.*in order of cost"):
+        asked = ARMIN(model, schema, desired="yes", max_options=8, n_samples=10).fit(numbers)
+    assert asked.explain({"amount": 0, "rate": None}).outcome == "plan"
     box = ARMIN(model, schema, desired="yes", method="blackbox", max_options=8, n_samples=10).fit(numbers)
     answer = box.explain({"amount": 0, "rate": None})
     assert answer.outcome == "plan"

@@ -54,6 +54,17 @@ class ModelError(ArminError, TypeError):
     """A model cannot be read exactly."""
 
 
+class UnreadableError(ModelError):
+    """A model that decides, and can be asked as a black box, but not be read exactly.
+
+    Attributes
+    ----------
+    short : why, in a sentence; the whole text if there is none
+    """
+
+    short: str = ""
+
+
 class NotFittedError(ArminError, ValueError, AttributeError):
     """An object is used before ``fit``."""
 

@@ -1,4 +1,4 @@
-"""The classifier as arrays or, where its steps mix columns beyond what can be followed, as a black box to be asked."""
+"""The classifier as arrays or, where it cannot be read exactly, as a black box to be asked."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
+from armin.errors import UnreadableError
 from armin.models.asking import draw_codes
 from armin.models.encoding import ReadClassifier, read_classifier
 from armin.models.oracle import Oracle
-from armin.models.tracing import UntraceableError
 from armin.schema import Schema
 
 __all__ = ["BlackBoxWarning", "read_or_ask"]
@@ -26,11 +26,11 @@ _ROWS = 1000
 
 
 class BlackBoxWarning(UserWarning):
-    """A classifier cannot be followed through its own steps, so that it is asked about choices in order of cost."""
+    """A classifier cannot be read exactly, so that it is asked about choices in order of cost."""
 
 
 def read_or_ask(oracle: Oracle, method: object, max_options: int) -> ReadClassifier:
-    """Read a classifier; with ``method="auto"`` one whose steps cannot be followed is wrapped, with a warning.
+    """Read a classifier; with ``method="auto"`` one that cannot be read exactly is wrapped, with a warning.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ def read_or_ask(oracle: Oracle, method: object, max_options: int) -> ReadClassif
         return read_classifier(oracle, blackbox=True)
     try:
         return read_classifier(oracle)
-    except UntraceableError as error:
+    except UnreadableError as error:
         if method != "auto":
             raise
         read = read_classifier(oracle, blackbox=True)
-        said = f"{error} Until then, {_estimate(oracle, max_options)}"
+        said = f"{error.short or error} Until then, {_estimate(oracle, max_options)}"
         warnings.warn(said, BlackBoxWarning, stacklevel=_levels_to_the_user())
         return read
 

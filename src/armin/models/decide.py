@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from armin.arrays import BoolArray, FloatArray
-from armin.errors import ModelError, ParameterError
+from armin.errors import ModelError, ParameterError, UnreadableError
 from armin.models.kinds import Above, Among
 
 __all__ = ["AmongLinked", "Around", "Given", "Target", "Verdict", "decide_by_score", "find_target", "lowest_accepted"]
@@ -296,12 +296,12 @@ def decide_by_score(verdict: Judge, name: str, precision: Precision = "float64")
 def refuse_threshold(target: Target, name: str) -> None:
     """Refuse a probability threshold where it is no cut on a sum of outputs."""
     if target.around is not None:
-        raise ModelError(
+        raise UnreadableError(
             f"A classifier around {name} is read when it looks at one score of two classes. This one has "
             f"{target.classes.size} classes. Use method='blackbox'."
         )
     if target.threshold is not None:
-        raise ModelError(
+        raise UnreadableError(
             f"A 'threshold' on {name} with {target.classes.size} classes cannot be read exactly "
             f"for the labels {target.labels}. Leave out threshold, or use method='blackbox'."
         )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from armin.arrays import IntArray
-from armin.errors import ModelError
+from armin.errors import UnreadableError
 from armin.models.asking import ask_trace, comparable
 from armin.models.encoder import AsTheyAre, Encode, Encoder, Steps
 from armin.models.folding import affine, fold
@@ -78,7 +78,7 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
             break
         followed.append(step)
     if len(behind) != model.n_inputs:
-        raise ModelError(
+        raise UnreadableError(
             f"The steps before {type(final).__name__} were traced to {len(behind)} columns, but it takes "
             f"{model.n_inputs}. Use method='blackbox', and please report this."
         )

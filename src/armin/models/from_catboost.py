@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError
+from armin.errors import UnreadableError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense, dense_but
 from armin.models.kinds import Decision, TreeEnsemble
@@ -126,12 +126,12 @@ def _load(saved: dict[str, Any]) -> Any:
 def _check(estimator: Any, saved: dict[str, Any], scale: float, width: int, target: Target) -> None:
     loss = str(estimator.get_all_params().get("loss_function", ""))
     if loss not in _OBJECTIVES:
-        raise ModelError(
+        raise UnreadableError(
             f"A CatBoostClassifier is read when its loss is one of {', '.join(_OBJECTIVES)}. This one has {loss!r}. "
             "Use method='blackbox'."
         )
     if width != (1 if target.binary and loss != "MultiClass" else target.classes.size) or scale != 1.0:
-        raise ModelError(
+        raise UnreadableError(
             f"A CatBoostClassifier is read when it has one score per class, one for two classes, and scale 1. "
             f"This one has {width} for {target.classes.size} classes and scale {scale:g}. Use method='blackbox'."
         )
@@ -139,7 +139,7 @@ def _check(estimator: Any, saved: dict[str, Any], scale: float, width: int, targ
     counted = any(split["split_type"] == "OnlineCtr" for split in _splits(saved))
     if counted or any(features.get(key) for key in _HIDDEN):
         what = "statistics of its categories (CTR)" if counted else "texts or embeddings"
-        raise ModelError(
+        raise UnreadableError(
             f"A CatBoostClassifier is read when it splits numbers and single categories. This one splits {what}. "
             "Fit it with one_hot_max_size of at least the number of categories, or use method='blackbox'."
         )

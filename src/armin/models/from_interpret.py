@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense, dense_but
 from armin.models.kinds import Among, Decision, Model, TreeEnsemble
@@ -110,7 +110,7 @@ def _term(estimator: Any, features: tuple[int, ...], scores: NDArray[np.float64]
     """One term, a table over the bins of its columns."""
     level, axes = len(features), []
     if level > 2:
-        raise ModelError(
+        raise UnreadableError(
             f"An ExplainableBoostingClassifier is read when its terms look at one or two columns. This one has a term "
             f"of {level}. Use method='blackbox'."
         )
@@ -175,7 +175,7 @@ def read_glassbox(estimator: Any, target: Target) -> Model:
     """
     odd = [str(kind) for kind in estimator.feature_types_in_ if kind != "continuous"]
     if odd:
-        raise ModelError(
+        raise UnreadableError(
             f"A {type(estimator).__name__} of interpret is read when all its columns are continuous. This one has one "
             f"that is {odd[0]}. Encode it in a Pipeline before, or use method='blackbox'."
         )

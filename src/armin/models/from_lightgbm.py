@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray, IntArray
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, category_codes, dense, dense_but
 from armin.models.kinds import Decision, TreeEnsemble
@@ -112,7 +112,7 @@ def _pairs(lines: str) -> dict[str, str]:
 
 def _check(estimator: Any, text: _Text, target: Target) -> None:
     if callable(getattr(estimator, "_objective", None)) or "objective" not in text.header:
-        raise ModelError(
+        raise UnreadableError(
             "An LGBMClassifier is read when its objective is one of LightGBM's own. This one has a function. "
             "Use method='blackbox'."
         )
@@ -144,7 +144,7 @@ def _decide(estimator: Any, text: _Text, target: Target, trees: list[OneTree], w
         rate = next((float(w.partition(":")[2]) for w in text.header["objective"].split() if "sigmoid:" in w), 1.0)
         most = rate * max(sum(float(np.abs(t.value[:, k]).max()) for t in trees) for k in range(width))
         if most > _MOST_SCORE:
-            raise ModelError(
+            raise UnreadableError(
                 f"The one-against-all scores of this {name} reach {most:.0f}, where its probabilities round to 1 and "
                 "tie. Use the objective 'multiclass', or method='blackbox'."
             )
@@ -239,7 +239,7 @@ def _kinds_of_inputs(text: _Text) -> tuple[IntArray, NDArray[np.bool_]]:
                 missing.setdefault(feature, set()).add((kind >> 2) & 3)
     for feature, found in missing.items():
         if feature in codes or (_MISSING_ZERO in found and len(found) > 1):
-            raise ModelError(
+            raise UnreadableError(
                 f"The trees of this LGBMClassifier do not agree on what model input {feature} is, a category, or "
                 "whether zero is missing. Fit it in one go, without init_model, or use method='blackbox'."
             )

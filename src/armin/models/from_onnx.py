@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Among, Decision, LinearModel, ReluNetwork, TreeEnsemble
@@ -180,7 +180,7 @@ def read_onnx(estimator: Any, target: Target) -> LinearModel | ReluNetwork | Tre
 def _decide(core: _AnyCore, verdict: Any, target: Target) -> tuple[float, Decision]:
     name = "OnnxClassifier"
     if core.n_scores != (1 if target.binary else target.classes.size):
-        raise ModelError(
+        raise UnreadableError(
             f"An {name} is read when it has one score for two classes, or one for each of more. This one has "
             f"{core.n_scores} for {target.classes.size} classes. Use method='blackbox'."
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Above, Among, LinearModel
 from armin.models.read import register_reader
@@ -52,7 +52,7 @@ def read_svc(estimator: Any, target: Target) -> LinearModel:
     array([False,  True])
     """
     if estimator.kernel != "linear" or not target.binary:
-        raise ModelError(
+        raise UnreadableError(
             f"An SVC is read when it has a linear kernel and two classes. This one has kernel="
             f"{estimator.kernel!r} and {target.classes.size} classes. Use LinearSVC, or method='blackbox'."
         )

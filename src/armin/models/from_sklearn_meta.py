@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 from armin.models.decide import Around, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.from_sklearn_trees import as_tree, decide_shares, shares
 from armin.models.inputs import Prepare
@@ -80,7 +80,7 @@ def read_calibrated(estimator: Any, target: Target) -> Model:
     """
     n_maps = len(estimator.calibrated_classifiers_)
     if n_maps != 1 or not target.binary:
-        raise ModelError(
+        raise UnreadableError(
             f"A CalibratedClassifierCV is read when it maps the score of one classifier of two classes. This one "
             f"averages {n_maps} classifiers of {target.classes.size} classes. Fit it with ensemble=False on two "
             "classes, or use method='blackbox'."
@@ -105,7 +105,7 @@ class _Put:
         real = inner_of(self.estimator)
         lost = [name for name in self.methods if hasattr(real, name) and not hasattr(inner, name)]
         if lost:
-            raise ModelError(
+            raise UnreadableError(
                 f"A {type(self.estimator).__name__} is read when it looks at the score of the {type(real).__name__} "
                 f"inside. This one may look at {lost[0]}(), which is something else. Use method='blackbox'."
             )
@@ -214,7 +214,7 @@ def check_members(members: list[Any], name: str) -> None:
     """Refuse members that are not single decision trees."""
     for member in members:
         if not single_trees([member]):
-            raise ModelError(
+            raise UnreadableError(
                 f"A {name} is read when its members are single decision trees. This one has a "
                 f"{type(member).__name__}. Use method='blackbox'."
             )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Decision, LinearModel, ReluNetwork
 from armin.models.read import register_reader
@@ -34,7 +34,7 @@ def read_network(estimator: Any, target: Target) -> ReluNetwork | LinearModel:
     True
     """
     if estimator.activation not in ("relu", "identity"):
-        raise ModelError(
+        raise UnreadableError(
             f"An MLPClassifier is read when its activation is 'relu' or 'identity'. "
             f"This one has {estimator.activation!r}. Use method='blackbox'."
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError
+from armin.errors import UnreadableError
 from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Above, Among, Decision, Margins, TreeEnsemble
@@ -65,7 +65,7 @@ def read_boosting(estimator: Any, target: Target) -> TreeEnsemble:
         type(start).__name__ == "DummyClassifier" and getattr(start, "strategy", None) in _CONSTANT
     )
     if not constant:
-        raise ModelError(
+        raise UnreadableError(
             f"A {name} is read when it starts from a constant (init=None or 'zero'). "
             f"This one starts from {type(start).__name__}. Use method='blackbox'."
         )

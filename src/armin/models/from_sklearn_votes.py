@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score
 from armin.models.from_sklearn_meta import mean_of_shares, placed, single_trees
@@ -83,13 +83,13 @@ def read_voting(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
     if single_trees(members):
         return _read_trees(estimator, members, weights, target)
     if estimator.voting != "soft":
-        raise ModelError(
+        raise UnreadableError(
             "A VotingClassifier with hard votes is read when its members are single decision trees. This one has a "
             f"{_odd(members)}. Fit it with voting='soft', or use method='blackbox'."
         )
     for member in members:
         if type(member).__name__ not in _SHARES or type(member).__module__.partition(".")[0] != "sklearn":
-            raise ModelError(
+            raise UnreadableError(
                 f"A VotingClassifier is read when its members are {', '.join(_SHARES)}, whose probabilities are sums "
                 f"of trees. This one has a {type(member).__name__}. Use method='blackbox'."
             )
@@ -115,11 +115,11 @@ def read_stacking(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
     name = type(estimator).__name__
     if estimator.passthrough or target.around is not None:
         what = "it does not pass its inputs through" if estimator.passthrough else "nothing is around it"
-        raise ModelError(f"A {name} is read when {what}. Use method='blackbox'.")
+        raise UnreadableError(f"A {name} is read when {what}. Use method='blackbox'.")
     members = [member for member in estimator.estimators_ if not isinstance(member, str)]
     for member, method in zip(members, estimator.stack_method_, strict=True):
         if method == "predict" or (method == "predict_proba" and type(member).__name__ not in _SHARES):
-            raise ModelError(
+            raise UnreadableError(
                 f"A {name} is read when it looks at decision_function of its members, or at predict_proba of "
                 f"{', '.join(_SHARES)}. This one looks at {method} of a {type(member).__name__}. Set stack_method, or "
                 "use method='blackbox'."
@@ -127,7 +127,7 @@ def read_stacking(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
     top = estimator.final_estimator_
     final = read_inside(top, Target(np.asarray(top.classes_), target.accepted, target.threshold))
     if not isinstance(final, LinearModel):
-        raise ModelError(
+        raise UnreadableError(
             f"A {name} is read when its final_estimator is linear. This one is a {type(top).__name__}. "
             "Use method='blackbox'."
         )
@@ -152,18 +152,18 @@ def _read_members(members: Sequence[Any], methods: Sequence[str], target: Target
     for member, method in zip(members, methods, strict=True):
         labels = np.asarray(member.classes_)
         if hasattr(member, "steps"):
-            raise ModelError(
+            raise UnreadableError(
                 "Classifiers are read together when all take the same inputs. This one has a Pipeline of its own among "
                 "its members. Put the steps before the whole, or use method='blackbox'."
             )
         if labels.size != target.classes.size:
-            raise ModelError(
+            raise UnreadableError(
                 f"Classifiers are read together when each knows all classes. This {type(member).__name__} knows "
                 f"{labels.size} of {target.classes.size}. Use method='blackbox'."
             )
         model = read_inside(member, Target(labels, (labels.size - 1,)))
         if not isinstance(model, TreeEnsemble | LinearModel):
-            raise ModelError(
+            raise UnreadableError(
                 f"Classifiers are read together when they are trees or linear. This one is a {type(member).__name__}. "
                 "Use method='blackbox'."
             )
@@ -183,7 +183,7 @@ def _joined(
     trees = [member.model for member in read if isinstance(member.model, TreeEnsemble)]
     linear = [member.model for member in read if isinstance(member.model, LinearModel)]
     if trees and linear:
-        raise ModelError(
+        raise UnreadableError(
             "Classifiers are read together when all are trees or all are linear. Here are both. Use method='blackbox'."
         )
     if trees:
@@ -200,7 +200,7 @@ def _of_shares(probe: Any, mean: FloatArray, target: Target) -> tuple[tuple[Marg
     if target.around is None:
         return (Margins(mean[list(target.accepted)].sum(axis=0)[None, :], np.array([target.threshold])),), 0.0
     if not target.binary:
-        raise ModelError(
+        raise UnreadableError(
             f"A classifier around a {type(probe).__name__} is read when it has two classes. This one has "
             f"{target.classes.size}. Use method='blackbox'."
         )

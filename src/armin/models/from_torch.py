@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError, ParameterError
+from armin.errors import ModelError, ParameterError, UnreadableError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Decision, LinearModel, ReluNetwork
@@ -244,7 +244,7 @@ def _affine(layer: Any, name: str) -> tuple[FloatArray, FloatArray]:
         if layer.affine:
             scale, shift = scale * _numbers(layer.weight), shift * _numbers(layer.weight) + _numbers(layer.bias)
         return np.diag(scale), shift
-    raise ModelError(
+    raise UnreadableError(
         f"A TorchClassifier is read when its module is a Sequential of Linear, ReLU, BatchNorm1d, Dropout, Flatten and "
         f"Identity. This one has {layer!r}. Use method='blackbox'."
     )

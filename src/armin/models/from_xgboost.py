@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray, IntArray
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, category_codes, dense, dense_but
 from armin.models.kinds import Decision, TreeEnsemble
@@ -139,11 +139,11 @@ def _check(estimator: Any, learner: dict[str, Any], target: Target) -> None:
     name = type(estimator).__name__
     booster, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if booster != "gbtree":
-        raise ModelError(
+        raise UnreadableError(
             f"A {name} is read when its booster is 'gbtree'. This one has {booster!r}. Use method='blackbox'."
         )
     if objective not in _OBJECTIVES or callable(estimator.objective):
-        raise ModelError(
+        raise UnreadableError(
             f"A {name} is read when its objective is one of {', '.join(_OBJECTIVES)}. "
             f"This one has {estimator.objective!r}. Use method='blackbox'."
         )
@@ -156,13 +156,13 @@ def _check(estimator: Any, learner: dict[str, Any], target: Target) -> None:
         raise ModelError(f"This {name} has no trees. Fit it with n_estimators of at least 1.")
     missing = estimator.missing
     if missing is not None and not np.isnan(missing):
-        raise ModelError(
+        raise UnreadableError(
             f"A {name} is read when its missing value is NaN. This one has missing={missing!r}. "
             "Replace that value by NaN in the data and fit again with missing=nan, or use method='blackbox'."
         )
     vectors = any(int(t["tree_param"]["size_leaf_vector"]) > 1 for t in learner["gradient_booster"]["model"]["trees"])
     if vectors or int(learner["learner_model_param"].get("num_target", 1)) > 1:
-        raise ModelError(
+        raise UnreadableError(
             f"A {name} is read when it has one label and one output per tree. This one has several. "
             "Use multi_strategy='one_output_per_tree' and one model per label, or method='blackbox'."
         )

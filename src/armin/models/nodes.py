@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 from armin.models.kinds import Decision, TreeEnsemble
 
 __all__ = ["OneTree", "join", "plant"]
@@ -117,7 +117,7 @@ def join(models: Sequence[TreeEnsemble], decision: Decision) -> TreeEnsemble:
     """
     ways = {(m.strict, m.input_precision, m.precision, m.base_last) for m in models}
     if len(ways) > 1:
-        raise ModelError(
+        raise UnreadableError(
             "Trees are read together when they compare and add up in the same way. Some of these do so in single "
             "precision and others in double precision, or differ in what happens at a threshold. Use method='blackbox'."
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray, IntArray
-from armin.errors import ModelError
+from armin.errors import UnreadableError
 from armin.models.nodes import OneTree
 from armin.models.onnx_graph import Graph, attributes, changed, column_traces
 
@@ -34,7 +34,7 @@ def find_core(graph: Graph) -> TreesCore | LinearCore | NetworkCore:
         network = NetworkCore.of(graph)
         return _alone(network, graph.before([network.last], [network.input]))
     kinds = ", ".join(dict.fromkeys(node.op_type for node in graph.nodes))
-    raise ModelError(
+    raise UnreadableError(
         "An ONNX model is read when it holds a TreeEnsembleClassifier, a LinearClassifier, or MatMul, Gemm, Add and "
         f"Relu. This one is made of {kinds}. Use method='blackbox'."
     )
@@ -46,7 +46,7 @@ def _alone(core: AnyCore, own: list[Any]) -> AnyCore:
     names = [value.name for value in core.graph.proto.graph.output]
     odd = [n.op_type for n in core.graph.before(names) if id(n) not in known and n.op_type not in _LINKS]
     if odd:
-        raise ModelError(
+        raise UnreadableError(
             "An ONNX model is read when its scores are followed by labels and probabilities only. This one goes on "
             f"with {odd[0]}. Use method='blackbox'."
         )
@@ -77,14 +77,14 @@ class TreesCore:
         modes = {str(mode) for mode in found["nodes_modes"]} - {"LEAF"}
         odd = modes - {"BRANCH_LEQ", "BRANCH_LT"}
         if odd or len(modes) > 1:
-            raise ModelError(
+            raise UnreadableError(
                 "ONNX trees are read when all their nodes are BRANCH_LEQ, or all BRANCH_LT. These have "
                 f"{', '.join(sorted(modes))}. Use method='blackbox'."
             )
         named = found.get("classlabels_strings") or found.get("classlabels_int64s") or []
         used = sorted(set(found["class_ids"]))
         if len(found.get("base_values") or [0.0]) not in (1, len(named)) or "base_values_as_tensor" in found:
-            raise ModelError(
+            raise UnreadableError(
                 "ONNX trees are read when they start from one number for each class. Use method='blackbox'."
             )
         return cls(graph, node, found, used if len(used) == 1 and len(named) == 2 else list(range(len(named))))
@@ -272,7 +272,7 @@ class NetworkCore:
                 weights[-1], biases[-1] = weights[-1] @ found[0], biases[-1] @ found[0] + found[1]
             tensor = str(users[0].output[0])
         if fresh:
-            raise ModelError("ONNX layers are read when the last one is no Relu. Use method='blackbox'.")
+            raise UnreadableError("ONNX layers are read when the last one is no Relu. Use method='blackbox'.")
         return cls(graph, start, tensor, tuple(weights), tuple(biases))
 
     @property
@@ -285,7 +285,7 @@ class NetworkCore:
         nodes = self.graph.before(names, [self.last])
         rest = {name for node in nodes for name in node.input} & {value.name for value in self.graph.inputs}
         if rest:
-            raise ModelError(
+            raise UnreadableError(
                 f"ONNX layers are read when nothing passes them by. Here {', '.join(sorted(rest))} does. "
                 "Use method='blackbox'."
             )
@@ -300,7 +300,7 @@ def _check_lists(found: dict[str, Any], *names: str) -> None:
     """Refuse a node that has its numbers in another form, such as tensors in double precision."""
     for name in names:
         if not found.get(name):
-            raise ModelError(
+            raise UnreadableError(
                 f"ONNX classifiers are read when they have {name} as a list of numbers. This one has none. "
                 "Use method='blackbox'."
             )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.errors import ModelError
+from armin.errors import ModelError, UnreadableError
 
 __all__ = ["Graph", "attributes", "changed", "column_traces"]
 
@@ -141,7 +141,7 @@ def column_traces(graph: Graph, name: str, widths: Mapping[str, list[int]]) -> l
             return behind
         if kind == "OneHotEncoder" and len(behind) == 1:
             return behind * len(found.get("cats_strings") or found.get("cats_int64s") or [])
-    raise ModelError(
+    raise UnreadableError(
         f"An ONNX model is read when the steps before its classifier work column by column. {kind} is not known to do "
         "so. Use method='blackbox'."
     )

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from armin.errors import ModelError, NotFittedError, ParameterError
+from armin.errors import ModelError, NotFittedError, ParameterError, UnreadableError
 from armin.models.decide import Target, Verdict, find_target
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import BlackBox, Model
@@ -271,10 +271,12 @@ def _find(estimator: Any) -> tuple[type, _Entry]:
 def _unknown(estimator: Any) -> ModelError:
     name = f"{_library(type(estimator))}.{type(estimator).__name__}"
     known = ", ".join(f"{library}.{cls}" for library, cls, _ in supported_models())
-    return ModelError(
+    found = UnreadableError(
         f"ARMIN cannot read a {name} exactly. It reads {known}. Register a reader with "
         "armin.models.register_reader, or use method='blackbox', which only asks the model."
     )
+    found.short = f"ARMIN cannot read a {name} exactly; armin.models.supported_models() lists what it reads."
+    return found
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -307,7 +309,7 @@ def _check_own_rule(estimator: Any, owner: type) -> None:
             return
         changed = [name for name in _DECIDING if name in vars(cls)]
         if changed:
-            raise ModelError(
+            raise UnreadableError(
                 f"{type(estimator).__name__} is read as a {owner.__name__}, but it has its own {changed[0]}(). "
                 "Register a reader for it with armin.models.register_reader, or use method='blackbox'."
             )

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from armin.errors import ModelError
+from armin.errors import UnreadableError
 
 __all__ = [
     "AtMost",
@@ -45,7 +45,7 @@ class AtMost(frozenset[int]):
 Tracer = Callable[[Any, int], Sequence[int | Collection[int] | None]]
 
 
-class UntraceableError(ModelError):
+class UntraceableError(UnreadableError):
     """A transformer mixes columns, or nothing is known about it."""
 
 
