@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from armin.arrays import FloatArray
 from armin.bundle.trees import parts_of
 from armin.impute.anonymous import unique_rows
 from armin.impute.neighbours import Neighbours
 from armin.learned import kept
 
-__all__ = ["keeps_rows", "what_is_kept"]
+__all__ = ["keeps_rows", "rows_kept", "say_unique", "what_is_kept"]
 
 ROLES = ("cost", "sampler", "imputer")
 
@@ -35,12 +34,9 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
         )
     if learned.get("background_") is not None:
         said.append(f"{len(learned['background_']):,} training rows as they are, to compare people with.")
-    rows = _rows(learned)
-    if rows.shape[0]:
-        said.append(
-            f"Of the {rows.shape[0]:,} rows that are kept, {unique_rows(rows):,} are the only one with their values: "
-            "who knows enough about such a person can look up the rest."
-        )
+    rows, unique = rows_kept(learned)
+    if rows:
+        said.append(say_unique(rows, unique))
     if learned.get("carried_"):
         said.append(f"What these people hold in {', '.join(learned['carried_'])}, which is carried along.")
     if learned.get("calibrations_"):
@@ -50,11 +46,24 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
 
 def keeps_rows(learned: dict[str, Any]) -> bool:
     """Whether anything that was learned holds whole rows, but for those that people are compared with."""
-    return _rows({name: value for name, value in learned.items() if name != "background_"}).size > 0
+    return rows_kept({name: value for name, value in learned.items() if name != "background_"})[0] > 0
 
 
-def _rows(learned: dict[str, Any]) -> FloatArray:
-    """All whole rows in what was learned, whoever keeps them."""
+def rows_kept(learned: dict[str, Any]) -> tuple[int, int]:
+    """How many whole rows stand in what was learned, whoever keeps them, and how many of these are unique."""
     found = [part.codes for part in parts_of(learned) if isinstance(part, Neighbours)]
     found += [learned[name] for name in ("people_", "others_", "background_") if learned.get(name) is not None]
-    return np.concatenate(found) if found else np.empty((0, 0))
+    rows = np.concatenate(found) if found else np.empty((0, 0))
+    return len(rows), unique_rows(rows)
+
+
+def say_unique(rows: int, unique: int) -> str:
+    """What that means, in plain words.
+
+    >>> say_unique(2000, 1998)[:73]
+    'Of the 2,000 rows that are kept, 1,998 are the only one with their values'
+    """
+    return (
+        f"Of the {rows:,} rows that are kept, {unique:,} are the only one with their values: who knows enough about "
+        "such a person can look up the rest."
+    )
