@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -54,8 +55,9 @@ class Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn may be absent whe
         """Serve until told to stop."""
         await super().main_loop()
         self._searches.leave()
-        if self._settings.notice and not self.force_exit:
-            await asyncio.sleep(self._settings.notice)
+        end = time.monotonic() + self._settings.notice
+        while time.monotonic() < end and not self.force_exit:  # a second Ctrl+C
+            await asyncio.sleep(0.1)
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Stop."""
