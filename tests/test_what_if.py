@@ -13,7 +13,7 @@ from armin.errors import DataError, SchemaError
 
 from worlds import MODELS, make_world
 
-LAW = settings(deadline=None, max_examples=12)
+LAW = settings(deadline=None, max_examples=8)
 
 
 @LAW
