@@ -392,3 +392,31 @@ def test_the_combiners_of_other_libraries_are_asked() -> None:
         oracle, reading = read(fit(step, FINALS["forest"], X), schema, X)
         assert {tuple(schema.names[p] for p in joint.positions) for joint in reading.joint} == sets
         np.testing.assert_array_equal(reading.model.accepts(reading.encode(codes)), oracle.accepts(codes))
+
+
+@pytest.mark.parametrize("final", ["linear", "boosting"])
+def test_what_columns_make_together_is_guessed_right_for_fresh_completions(
+    final: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from armin.explainer import judge
+
+    seen = []
+
+    def watched(guesses: Any) -> Any:
+        wrong = guessed(guesses)
+        seen.append(bool(wrong.any()))
+        return wrong
+
+    guessed = judge.guessed_wrong
+    monkeypatch.setattr(judge, "guessed_wrong", watched)
+    encode = make_column_transformer((OneHotEncoder(), ["home"]), remainder=StandardScaler())
+    model = make_pipeline(FunctionTransformer(ratios), encode, clone(FINALS[final])).fit(PEOPLE, ANSWERS)
+    schema = SCHEMA.update(immutable=["home"])
+    explainer = ARMIN(model, schema, desired="yes", n_samples=20, n_fresh=100, max_options=12).fit(PEOPLE)
+    rejected = PEOPLE[model.predict(PEOPLE) == "no"].head(4).to_dict("records")
+    changed = 0
+    for row in rejected:
+        changed += len(explainer.explain({**row, "home": None}).changes)  # a blank beside the block
+    assert changed
+    assert len(seen) >= 4
+    assert not any(seen)  # a reading that is wrong costs the whole search once more

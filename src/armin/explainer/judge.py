@@ -302,7 +302,8 @@ def _moved(stated: Stated, choice: Choice, inputs: FloatArray | None) -> FloatAr
         for move, option, j in zip(stated.grid.moves, stated.problem.options, choice, strict=True)
         if j
     ]
-    if inputs is None or any(move.mode != "observed" for move, _, _ in taken):
+    # what several columns make together is not in the tables of single ones
+    if inputs is None or stated.problem.blocks or any(move.mode != "observed" for move, _, _ in taken):
         return None
     inputs = inputs.copy()
     for _, option, j in taken:
