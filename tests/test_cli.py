@@ -476,7 +476,8 @@ def test_serve_passes_everything_on(
     assert (result.exit_code, result.output) == (0, "")
     [(path, passed)] = calls
     settings, ready = passed.pop("settings"), passed.pop("ready")
-    assert (path, passed) == (Path(bundle), {"host": "192.0.2.7", "port": 81, "workers": 2, "trust": False})
+    said = {"host": "192.0.2.7", "port": 81, "workers": 2, "trust": False, "trusted_keys": (), "trial": True}
+    assert (path, passed) == (Path(bundle), said)
     assert (settings.api_key, settings.organisation, settings.time_limit) == ("a key that nobody guesses", "", 10.0)
     ready()
     assert "http://192.0.2.7:81/" in capsys.readouterr().err
