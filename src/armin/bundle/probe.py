@@ -39,7 +39,7 @@ def probe(explainer: Explainer, *models: Any) -> list[np.ndarray[Any, Any]]:
 def check_same(explainer: Explainer, model: Any) -> None:
     """Refuse a stored model that decides other than the one at hand."""
     answers = probe(explainer, explainer.classifier, model)
-    if answers and not np.array_equal(*answers):
+    if answers and not np.array_equal(answers[0], answers[1]):
         raise ModelError(
             f"{type(explainer.classifier).__name__} decides differently after it is stored with skops. "
             "Store it as a pickle with trust=True; the bundle then loads with trust=True only."
