@@ -44,6 +44,7 @@ from armin import ARMIN, Feature, Schema
 from armin.bundle import inspect_bundle, load_bundle, save_bundle, try_bundle
 from armin.bundle.allowed import ALLOWED
 from armin.bundle.archive import PARTS, write_stored
+from armin.bundle.boosters import check_lightgbm
 from armin.bundle.checks import check_model
 from armin.bundle.model import dump_model, load_model
 from armin.bundle.trees import parts_of
@@ -298,6 +299,44 @@ def test_everything_on_the_list_loads_as_it_was_fitted() -> None:
     assert tried >= len(ALLOWED) - 12  # older releases lack some
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_lightgbm_is_looked_at_before_lightgbm_looks() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    many = {"num_leaves": 6, "min_child_samples": 3, "verbose": -1, "min_data_per_group": 3, "cat_smooth": 1}
+    wanted = (LETTERS["a"] == "z") ^ (LETTERS["b"] > 30)
+    model = lightgbm.LGBMClassifier(n_estimators=3, max_cat_to_onehot=1, **many).fit(TYPED, wanted)
+    text = model.booster_.model_to_string()
+    check_lightgbm(text)
+    data = dump_model(model)
+    load_model(data, trust=False)
+    assert "\ncat_threshold=" in text
+    for twice in ("left_child=1", "left_child=\u0661"):
+        with pytest.raises(DataError, match="Booster is broken"):
+            check_lightgbm(text.replace("\nleft_child=", f"\n{twice}\nleft_child=", 1))
+    forged = {
+        "split_feature": "999999", "left_child": "999999", "right_child": "0", "threshold": "77",
+        "cat_boundaries": "0 9999999", "leaf_value": "1", "num_leaves": "1000000", "num_cat": "5",
+        "tree_sizes": "99999999", "max_feature_idx": "-1",
+    }  # fmt: skip
+    for name, value in forged.items():
+        lines = text.split("\n")
+        at = next(i for i, line in enumerate(lines) if line.startswith(f"{name}="))
+        rest = lines[at].partition("=")[2].split()[1:]
+        kept = [] if name in ("cat_boundaries", "num_leaves", "num_cat", "leaf_value") else rest
+        if name == "threshold":  # a set of categories beyond the table
+            kept, value = [value] * len(rest), "77"
+        lines[at] = f"{name}={' '.join([value, *kept])}"
+        with pytest.raises(DataError, match="Booster is broken"):
+            check_lightgbm("\n".join(lines))
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = {one: archive.read(one) for one in archive.namelist()}
+        old, new = (json.dumps(json.dumps(one))[1:-1].encode() for one in (text, "\n".join(lines)))
+        assert old in entries["schema.json"]
+        entries["schema.json"] = entries["schema.json"].replace(old, new)
+        with pytest.raises(DataError, match="Booster is broken"):
+            load_model(write_stored(entries), trust=False)
+
+
 def test_donors_that_point_out_of_the_file_are_refused(packed: Path) -> None:
     with zipfile.ZipFile(packed) as archive:
         outline = json.loads(archive.read("learned.json"))
@@ -416,11 +455,11 @@ def test_inspect_does_not_believe_the_manifest(packed: Path, fitted: ARMIN) -> N
 
 
 def test_inspect_says_whose_reader_is_used(tmp_path: Path) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
+    xgboost = pytest.importorskip("xgboost")
     frame = pd.DataFrame(X, columns=list("abc"))
-    model = lightgbm.LGBMClassifier(n_estimators=2, min_child_samples=5, verbose=-1).fit(frame, Y)
+    model = xgboost.XGBClassifier(n_estimators=2, max_depth=2).fit(frame, Y)
     file = save_bundle(tmp_path / "b", ARMIN(model, Schema.infer(frame), desired=1, sampler="uniform").fit(frame))
-    assert inspect_bundle(file)["native"] == ["lightgbm.basic.Booster"]
+    assert inspect_bundle(file)["native"] == ["xgboost.core.Booster"]
 
 
 # signatures

@@ -293,6 +293,28 @@ def test_inspect(bundle: str) -> None:
     assert (found["title"], found["people"], found["trust"]) == ("Loans", 1, [])
 
 
+def test_a_bundle_is_signed_and_only_taken_from_who_is_trusted(desk: Desk, bundle: str, tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key, private, public = Ed25519PrivateKey.generate(), tmp_path / "key.pem", tmp_path / "pub.pem"
+    private.write_bytes(key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()))
+    public.write_bytes(key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo))
+    file = str(tmp_path / "signed.armin")
+    assert desk.pack("--trust", "--sign", str(private), "--output", file).exit_code == 0
+    assert re.search(
+        r"Signed: +with the key ed25519:\w{16}; the signature is right",
+        CliRunner().invoke(app, ["inspect", file]).stdout,
+    )
+    assert "by nobody" in CliRunner().invoke(app, ["inspect", bundle]).stdout
+    assert from_bundle(file, "--trusted-key", str(public)).exit_code == 0
+    refused = from_bundle(bundle, "--trusted-key", str(public))
+    assert (refused.exit_code, "signed by nobody" in refused.stderr) == (2, True)
+    alone = CliRunner().invoke(app, ["explain", "-", "--trusted-key", str(public)], input=HEADER + PLAN)
+    assert "--trusted-key is about a bundle" in alone.stderr
+
+
 def test_a_damaged_bundle_is_one_line(desk: Desk) -> None:
     for command in (["inspect"], ["explain", "-", "--bundle"]):
         result = CliRunner().invoke(app, [*command, desk.path("broken.armin", "no zip file")], input=HEADER + PLAN)

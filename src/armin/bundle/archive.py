@@ -63,8 +63,9 @@ PARTS = {
 times its bytes in memory, so that its limits are narrow; arrays take their bytes."""
 
 _MOST_MANIFEST = 4 * MEGABYTE
-_MOST_OUTLINE = 16 * MEGABYTE
-"""What lists the parts of a model, inside a model's file; a tree of a forest takes about 7 kB of it."""
+_MOST_OUTLINE = 32 * MEGABYTE
+"""What lists the parts of a model, inside a model's file; a tree of a forest takes about 7 kB of it, and
+LightGBM's text stands in it as a whole."""
 
 _MOST_LIST = MEGABYTE // 16
 _CHUNK = MEGABYTE

@@ -22,7 +22,7 @@ __all__ = ["CLAIMED", "inspect_bundle", "own_texts"]
 CLAIMED = ("title", "created", "armin", "libraries", "kept")
 """What only the packer can know, and the file cannot show."""
 
-_NATIVE = ("xgboost.core.Booster", "lightgbm.basic.Booster", "catboost.core.CatBoostClassifier")
+_NATIVE = ("xgboost.core.Booster", "catboost.core.CatBoostClassifier")
 
 
 def inspect_bundle(path: str | Path) -> dict[str, Any]:

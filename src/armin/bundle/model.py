@@ -7,7 +7,8 @@ import json
 import zipfile
 from typing import Any
 
-from armin.bundle.archive import write_stored
+from armin.bundle.archive import read_stored, write_stored
+from armin.bundle.boosters import check_boosters
 from armin.bundle.checks import check_model
 from armin.bundle.trees import check_trees, parts_of
 from armin.bundle.types import KNOWN, contents, skops, unknown_types
@@ -35,8 +36,10 @@ def load_model(data: bytes, *, trust: bool) -> Any:
     made, _ = contents(data)
     sio = skops()
     try:
-        if not trust and (unknown := unknown_types(data)):
-            raise _untrusted(unknown)
+        if not trust:
+            if unknown := unknown_types(data):
+                raise _untrusted(unknown)
+            check_boosters(json.loads(read_stored(data, "The bundle's model")["schema.json"]))
         model = sio.loads(
             data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(KNOWN & {name for _, name in made})
         )
