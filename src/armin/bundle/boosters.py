@@ -102,7 +102,8 @@ def _fault(tree: dict[str, str], width: int) -> str | None:
         return None
     inner, limits = leaves - 1, tree["threshold"].split(" ")
     lists = {name: _list(tree[name]) for name in ("split_feature", "decision_type", "left_child", "right_child")}
-    short = next((name for name, values in [*lists.items(), ("threshold", limits)] if len(values) != inner), None)
+    lengths = {name: len(values) for name, values in lists.items()} | {"threshold": len(limits)}
+    short = next((name for name, length in lengths.items() if length != inner), None)
     if short is not None:
         return short
     if not all(0 <= feature < width for feature in lists["split_feature"]):
