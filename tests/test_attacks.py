@@ -50,6 +50,8 @@ from armin.bundle.model import dump_model, load_model
 from armin.bundle.trees import parts_of
 from armin.bundle.types import unknown_types
 from armin.errors import DataError, MissingDependencyError, ModelError, ParameterError, SchemaError
+from armin.models.kinds import Above
+from armin.models.nodes import OneTree, plant
 
 from worlds import World, make_world
 
@@ -335,6 +337,19 @@ def test_lightgbm_is_looked_at_before_lightgbm_looks() -> None:
         entries["schema.json"] = entries["schema.json"].replace(old, new)
         with pytest.raises(DataError, match="Booster is broken"):
             load_model(write_stored(entries), trust=False)
+
+
+@pytest.mark.parametrize(("field", "value"), [("feature", 7), ("left", 99), ("right", -3)])
+def test_trees_that_are_read_lead_nowhere_else(field: str, value: int) -> None:
+    """Whatever a library says about its trees, compiled code only follows what exists."""
+    parts = {
+        "feature": np.array([0, -1, -1]), "threshold": np.zeros(3), "left": np.array([1, -1, -1]),
+        "right": np.array([2, -1, -1]), "nan_left": np.zeros(3, bool), "value": np.zeros((3, 1)),
+    }  # fmt: skip
+    plant([OneTree(**parts)], [0.0], Above(0.0), 1)
+    parts[field][0] = value
+    with pytest.raises(ModelError, match="It is damaged"):
+        plant([OneTree(**parts)], [0.0], Above(0.0), 1)
 
 
 def test_donors_that_point_out_of_the_file_are_refused(packed: Path) -> None:
