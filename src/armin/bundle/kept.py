@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from armin.arrays import FloatArray
 from armin.bundle.trees import parts_of
 from armin.impute.anonymous import unique_rows
 from armin.impute.neighbours import Neighbours
 from armin.learned import kept
 
-__all__ = ["what_is_kept"]
+__all__ = ["rows_kept", "say_unique", "what_is_kept"]
 
 ROLES = ("cost", "sampler", "imputer")
 
@@ -33,12 +32,9 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
         said.append(
             f"{len(learned['people_']):,} complete rows of real people who were rejected, to test the promise on."
         )
-    rows = _rows(learned)
-    if rows.shape[0]:
-        said.append(
-            f"Of the {rows.shape[0]:,} rows that are kept, {unique_rows(rows):,} are the only one with their values: "
-            "who knows enough about such a person can look up the rest."
-        )
+    rows, unique = rows_kept(learned)
+    if rows:
+        said.append(say_unique(rows, unique))
     if learned.get("carried_"):
         said.append(f"What these people hold in {', '.join(learned['carried_'])}, which is carried along.")
     if learned.get("calibrations_"):
@@ -46,8 +42,21 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
     return said
 
 
-def _rows(learned: dict[str, Any]) -> FloatArray:
-    """All whole rows in what was learned, whoever keeps them."""
+def rows_kept(learned: dict[str, Any]) -> tuple[int, int]:
+    """How many whole rows stand in what was learned, whoever keeps them, and how many of these are unique."""
     found = [part.codes for part in parts_of(learned) if isinstance(part, Neighbours)]
     found += [learned[name] for name in ("people_", "others_") if learned.get(name) is not None]
-    return np.concatenate(found) if found else np.empty((0, 0))
+    rows = np.concatenate(found) if found else np.empty((0, 0))
+    return len(rows), unique_rows(rows)
+
+
+def say_unique(rows: int, unique: int) -> str:
+    """What that means, in plain words.
+
+    >>> say_unique(2000, 1998)[:73]
+    'Of the 2,000 rows that are kept, 1,998 are the only one with their values'
+    """
+    return (
+        f"Of the {rows:,} rows that are kept, {unique:,} are the only one with their values: who knows enough about "
+        "such a person can look up the rest."
+    )

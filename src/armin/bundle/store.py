@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from armin.bundle.archive import fingerprints, read_archive, read_stored, write_archive, write_stored
-from armin.bundle.kept import ROLES, what_is_kept
+from armin.bundle.kept import ROLES, rows_kept, what_is_kept
 from armin.bundle.like import describe_types, frame_of_types
 from armin.bundle.look import own_texts
 from armin.bundle.manifest import NATIVE, OBJECT, describe, settings_of
@@ -125,6 +125,7 @@ def save_bundle(
     manifest = describe(explainer, title, created) | {
         "kept": what_is_kept(learned) + (["Prepared applicants, complete with their values."] if chosen else []),
         "people": len(chosen),
+        "rows": dict(zip(("kept", "unique"), rows_kept(learned), strict=True)),
         "letter": sorted(words),
         "trust": needs,
     }
@@ -222,10 +223,9 @@ def _refusal(data: bytes) -> ModelError | None:
     try:
         load_model(data, trust=False)
     except DataError as error:
-        reason = str(error).partition(". ")[0].removeprefix("The bundle's ")
         return ModelError(
-            f"The classifier cannot be stored safely: {reason}. Store it all the same with trust=True; the bundle then "
-            "loads with trust=True only."
+            f"The classifier would be refused when the bundle is loaded: {error} Store it all the same with "
+            "trust=True; the bundle then loads with trust=True only."
         )
     return None
 

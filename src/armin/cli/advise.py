@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armin.cli.app import EXIT_CODES, app, told_plainly
-from armin.cli.hygiene import say
+from armin.cli.hygiene import tell
 from armin.cli.options import Answers, Listing, People, Settings, Source, spread
 from armin.cli.run import ask_path, ask_plan, ask_question, run
 from armin.cli.source import open_explainer, open_source, read_people, write_text
@@ -141,7 +141,7 @@ def _send(written: Any, output: Path | None, name: str, paper: Paper) -> None:
     ending = {Paper.HTML: ".html", Paper.TEXT: ".txt", Paper.PDF: ".pdf"}[paper]
     text = written.text if paper is Paper.TEXT else written.html
     if output is None:
-        say(text)
+        tell(text)
         return
     try:
         if name:

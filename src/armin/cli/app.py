@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from armin.cli.hygiene import say
+from armin.cli.hygiene import tell
 from armin.errors import ArminError
 
 __all__ = ["EXIT_CODES", "app", "main", "told_plainly"]
@@ -41,14 +41,14 @@ def told_plainly() -> Iterator[None]:
     try:
         yield
     except ArminError as error:
-        say(f"Error: {' '.join(str(error).split())}", err=True)
+        tell(f"Error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(2) from None
     except (typer.Exit, typer.Abort, BrokenPipeError, KeyboardInterrupt):
         raise
     except Exception as error:
         if os.environ.get("ARMIN_DEBUG"):
             raise
-        say(
+        tell(
             f"Error: ARMIN itself failed ({type(error).__name__}). Set ARMIN_DEBUG=1 to see where, and please report "
             "it; what is shown then may hold values of your data.",
             err=True,

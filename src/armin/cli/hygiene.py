@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["cell", "escaped", "say", "visible"]
+__all__ = ["cell", "escaped", "tell", "visible"]
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
@@ -46,6 +46,6 @@ def cell(value: Any) -> Any:
     return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
-def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+def tell(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print a text for people."""
     typer.echo(visible(text), err=err, nl=nl)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armin.cli.app import app, told_plainly
-from armin.cli.hygiene import escaped, say
+from armin.cli.hygiene import escaped, tell
 from armin.cli.options import BundleFile, Listing, Settings, Sign, Training, spread
 from armin.cli.source import build_explainer
 from armin.errors import DataError
@@ -46,6 +46,7 @@ def pack(
     """
     with told_plainly():
         from armin.bundle import inspect_bundle, save_bundle
+        from armin.bundle.kept import say_unique
 
         explainer = build_explainer(training, settings)
         file = save_bundle(
@@ -53,16 +54,14 @@ def pack(
         )
         said = getattr(explainer.sampler_, "message", None)
         if said is not None:
-            say(str(said), err=True)
+            tell(str(said), err=True)
         found = inspect_bundle(file)
         if sys.stdout.isatty():
             _tell(found, str(file))
-        else:
-            for sentence in found["kept"]:
-                if sentence.startswith("Of the "):  # how many people can be told apart is said even in a pipe
-                    say(sentence, err=True)
+        elif found["rows"]["kept"]:
+            tell(say_unique(found["rows"]["kept"], found["rows"]["unique"]), err=True)
         for line in touched(explainer.schema):
-            say(line, err=True)
+            tell(line, err=True)
 
 
 def touched(schema: Schema) -> list[str]:
@@ -118,7 +117,7 @@ def inspect(
             from armin.bundle import try_bundle
 
             try_bundle(bundle)
-            say("It was loaded in a process of its own, and its model answered there.", err=True)
+            tell("It was loaded in a process of its own, and its model answered there.", err=True)
 
 
 def _tell(found: dict[str, Any], name: str) -> None:
@@ -143,13 +142,13 @@ def _tell(found: dict[str, Any], name: str) -> None:
         "Made with": ", ".join(f"{key} {value}" for key, value in _pairs(found.get("libraries"))),
     }
     for key, value in said.items():
-        say(_line(f"{key + ':':<13}{value}"))
-    say("As its packer says:")
+        tell(_line(f"{key + ':':<13}{value}"))
+    tell("As its packer says:")
     for key, value in claimed.items():
-        say(_line(f"{key + ':':<13}{value}"))
-    say("What it keeps about the training data, as its packer says:")
+        tell(_line(f"{key + ':':<13}{value}"))
+    tell("What it keeps about the training data, as its packer says:")
     for sentence in found.get("kept", []):
-        say(_line(f"  - {sentence}"))
+        tell(_line(f"  - {sentence}"))
 
 
 def _line(text: str) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from armin.cli.app import app, told_plainly
 from armin.cli.files import check_columns, read_table, without_label
-from armin.cli.hygiene import escaped, say
+from armin.cli.hygiene import escaped, tell
 from armin.cli.options import BundleFile, Kind, Sign, TrustedKeys
 from armin.cli.run import on_terminal
 from armin.errors import DataError, MissingDependencyError, ParameterError
@@ -102,7 +102,7 @@ def calibrate(
             first = frame if i == 0 else None  # a new frame would forget what was found
             test = explainer.calibrate(first, blanks=hidden, locked=locked or (), n_jobs=jobs, progress=on_terminal())
             found.append(test)
-            say(f"{', '.join(hidden)}: {_outcome(test)}")
+            tell(f"{', '.join(hidden)}: {_outcome(test)}")
         if forget_people:
             for name in ("people_", "others_", "carried_"):
                 explainer.__dict__.pop(name, None)

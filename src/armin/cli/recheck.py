@@ -14,7 +14,7 @@ import typer
 from armin.cli.answers import chosen, opened
 from armin.cli.app import app, told_plainly
 from armin.cli.files import read_table, shown
-from armin.cli.hygiene import cell, escaped, say, visible
+from armin.cli.hygiene import cell, escaped, tell, visible
 from armin.cli.options import Answers, Kind, Output, Settings, Source
 from armin.cli.source import open_explainer
 from armin.errors import ArminError, DataError, ParameterError
@@ -164,5 +164,5 @@ def _people(source: str, schema: Schema, kind: Kind | None, id_column: str | Non
         raise DataError(f"{shown(source)} has no column {id_column!r}, the --id-column.")
     unknown = [name for name in frame.columns if name not in schema.names]
     if unknown:
-        say(f"The bundle does not know these columns, which are left out: {', '.join(unknown)}.", err=True)
+        tell(f"The bundle does not know these columns, which are left out: {', '.join(unknown)}.", err=True)
     return schema.frame(frame.drop(columns=unknown))
