@@ -41,7 +41,8 @@ export function standCard(why) {
 
 // model: { features, onTry }; onTry(changes) gives a promise of the server's answer
 export function ideaCard({ features, onTry }) {
-  const usable = features.filter((feature) => feature.kind !== "carried");
+  // what a plan may change first: ideas are mostly about that
+  const usable = features.filter((feature) => feature.kind !== "carried").sort((a, b) => Number(b.mutable) - Number(a.mutable));
   const which = h("select", { id: "idea-which" }, usable.map((feature) => h("option", { value: feature.name }, feature.label)));
   const place = h("div", { class: "entry" });
   const result = h("div", { id: "idea-result", role: "status" });
@@ -52,7 +53,7 @@ export function ideaCard({ features, onTry }) {
     value = feature.categories
       ? h("select", { id: "idea-value" }, feature.categories.map((one, i) => h("option", { value: String(i) }, one.label)))
       : h("input", { id: "idea-value", type: "text", inputmode: "decimal", autocomplete: "off" });
-    place.replaceChildren(value);
+    place.replaceChildren(feature.categories ? h("span", { class: "pick" }, value) : value);
   };
   which.addEventListener("change", field);
   field();
@@ -77,7 +78,7 @@ export function ideaCard({ features, onTry }) {
     h("h2", null, t("idea_title")),
     h("p", { class: "hint" }, t("idea_text")),
     h("form", { class: "idea", autocomplete: "off", novalidate: true, on: { submit } },
-      h("label", { for: "idea-which", class: "label" }, t("idea_which")), h("div", { class: "entry" }, which),
+      h("label", { for: "idea-which", class: "label" }, t("idea_which")), h("div", { class: "entry" }, h("span", { class: "pick" }, which)),
       h("label", { for: "idea-value", class: "label" }, t("idea_value")), place,
       h("button", { type: "submit", class: "second-button" }, t("idea_send"))),
     result,
