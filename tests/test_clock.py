@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from armin import ARMIN
 from armin import clock as clock_module
 from armin.clock import clock, uncounted
 from armin.compiling import entry
+from armin.datasets import make_loans
+from armin.explainer import settings as settings_module
 from armin.models.kinds import Above, LinearModel, Model
 from armin.problem import Problem, Solution, Status
 from armin.solve import search as search_module
@@ -128,3 +131,29 @@ def test_time_that_does_not_count_is_counted_once_and_for_one_thread(hands: Hand
         other.join()
     assert seen == [5.0]
     assert clock() == start
+
+
+def test_the_solves_of_one_answer_share_its_time_limit(hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh completions that disagree, and other ways, mean more solves: together they may take what was allowed."""
+    limits: list[float | None] = []
+
+    def spy(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, time_limit: float | None, **kwargs: Any) -> Any:
+            limits.append(time_limit)
+            found = real(*args, time_limit=None, **kwargs)
+            hands.move(4.0)
+            return found
+
+        return call
+
+    for name in ("solve", "solve_path", "solve_best"):
+        monkeypatch.setattr(settings_module, name, spy(getattr(settings_module, name)))
+    loans = make_loans()
+    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", time_limit=10.0).fit(loans.X)
+    assert explainer.alternatives(loans.applicant, 3)
+    expected = [10.0, 6.0, 2.0, *[10.0 * settings_module.LEAST_SHARE] * len(limits)]
+    assert len(limits) > 1
+    assert limits == pytest.approx(expected[: len(limits)])
+    limits.clear()
+    explainer.explain(loans.applicant)
+    assert limits[0] == 10.0, "another question has its own time"

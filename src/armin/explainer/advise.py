@@ -80,18 +80,23 @@ def _posed(
 def carefully(fitted: Fitted, work: Callable[[Fitted], Found]) -> Found:
     """Do the work with the model as it was read; where the model itself disagrees, again with the model alone.
 
-    The reading answers first, whatever it is asked; then the model is asked about all of it in one call.
+    The reading answers first, whatever it is asked; then the model is asked about all of it in one call. Each time, all
+    solves of the work share one time limit.
     """
+
+    def timed(one: Fitted) -> Found:
+        return work(one.varied(solving=one.settings.solving.metered()))
+
     if fitted.guess is not None:
-        return work(fitted)  # whoever guesses compares
+        return timed(fitted)  # whoever guesses compares
     if fitted.reads:
-        found, right = guessed(fitted, work)
+        found, right = guessed(fitted, timed)
         if right and found is not None:
             return found
     try:
-        return work(fitted)
+        return timed(fitted)
     except MisreadError:
-        return work(fitted.varied(trusts=False))
+        return timed(fitted.varied(trusts=False))
 
 
 def advise(

@@ -69,7 +69,7 @@ class ARMIN(Explainer):
     method : "auto", "search", "milo", "enumerate", "subsample" (the paper's heuristic), "blackbox", or a function from
         a problem to a solution
     solver : "highs", "gurobi" or "scip", where a MILO is solved
-    time_limit : seconds for one solve; None for no limit
+    time_limit : seconds of search for one answer, whatever is solved on the way; None for no limit
     n_fresh : how many fresh completions to judge the action by; 0 for none
     random_state : the seed; the same row gets the same answer
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from armin.actions import Grid
+from armin.clock import clock
 from armin.problem import PathPoint, Problem, Solution
 from armin.solve import solve, solve_best, solve_path
 from armin.solve.repeat import Differ
@@ -21,6 +23,16 @@ Reapply = Literal["told", "blank", "either"]
 """Who judges afterwards: see :class:`armin.ARMIN`."""
 Solver = Callable[[Problem], Solution]
 
+LEAST_SHARE = 0.02
+"""Of the time limit: what a solve gets at least, also if those before it have used all of it up, so that it can end."""
+
+
+class Meter:
+    """The seconds that the solves of one question have taken together."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
 
 @dataclass(frozen=True)
 class Solving:
@@ -31,13 +43,32 @@ class Solving:
     method : a name that :func:`armin.solve.solve` knows, or a function from a problem to a solution
     solver : the MILO solver, where one is used
     for_all : whether every candidate must be accepted, by constraint generation
-    time_limit : seconds for one solve, or None
+    time_limit : seconds for all solves of one question together, or None
+    meter : what they have taken so far; None if each solve is a question of its own
     """
 
     method: str | Solver = "auto"
     solver: str = "highs"
     for_all: bool = False
     time_limit: float | None = None
+    meter: Meter | None = field(default=None, compare=False, repr=False)
+
+    def metered(self) -> Solving:
+        """The same for a new question: its solves share the time limit."""
+        return replace(self, meter=Meter())
+
+    @contextmanager
+    def _limited(self) -> Iterator[float | None]:
+        """The seconds that the next solve may take; what it takes is counted."""
+        limit = self.time_limit
+        if limit is None or self.meter is None:
+            yield limit
+            return
+        start = clock()
+        try:
+            yield max(limit - self.meter.seconds, LEAST_SHARE * limit)
+        finally:
+            self.meter.seconds += clock() - start
 
     @property
     def _named(self) -> str:
@@ -48,18 +79,20 @@ class Solving:
         """The cheapest choice."""
         if callable(self.method):
             return self.method(problem)
-        if self.for_all:
-            return solve_robust(problem, self._named, solver=self.solver, time_limit=self.time_limit)
-        return solve(problem, self._named, solver=self.solver, time_limit=self.time_limit)
+        with self._limited() as limit:
+            if self.for_all:
+                return solve_robust(problem, self._named, solver=self.solver, time_limit=limit)
+            return solve(problem, self._named, solver=self.solver, time_limit=limit)
 
     def path(self, problem: Problem, least: float, until: Until | None = None) -> list[PathPoint]:
         """The cheapest choice for every requirement from ``least`` on, or as far as ``until`` says."""
-        limit = self.time_limit
-        return solve_path(problem, self._named, solver=self.solver, time_limit=limit, least=least, until=until)
+        with self._limited() as limit:
+            return solve_path(problem, self._named, solver=self.solver, time_limit=limit, least=least, until=until)
 
     def best(self, problem: Problem, count: int, differ: Differ = "cores") -> list[Solution]:
         """The cheapest choices that differ; if nothing else is said, none changes all the features of a cheaper one."""
-        found = solve_best(problem, count, self._named, differ=differ, solver=self.solver, time_limit=self.time_limit)
+        with self._limited() as limit:
+            found = solve_best(problem, count, self._named, differ=differ, solver=self.solver, time_limit=limit)
         return [solution for solution in found if solution.choice is not None]
 
 
