@@ -54,7 +54,7 @@ def run(name: str, rows: int, seed: int) -> list[dict[str, Any]]:
                 "more": float(gap.mean()),
                 "error": float(gap.std(ddof=1) / np.sqrt(gap.size)),
                 "rows": sum(map(len, kept)),
-                "unique": sum(map(unique_rows, kept)),
+                "unique": sum(unique_rows(table)[1] for table in kept),
             }
         )
     return records

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from armin.bundle.trees import parts_of
 from armin.impute.anonymous import unique_rows
 from armin.impute.neighbours import Neighbours
@@ -50,11 +48,13 @@ def keeps_rows(learned: dict[str, Any]) -> bool:
 
 
 def rows_kept(learned: dict[str, Any]) -> tuple[int, int]:
-    """How many whole rows stand in what was learned, whoever keeps them, and how many of these are unique."""
+    """How many people's whole rows stand in what was learned, whoever keeps them, and how many of these are unique.
+
+    A person whose row is kept in several places is one person.
+    """
     found = [part.codes for part in parts_of(learned) if isinstance(part, Neighbours)]
     found += [learned[name] for name in ("people_", "others_", "background_") if learned.get(name) is not None]
-    rows = np.concatenate(found) if found else np.empty((0, 0))
-    return len(rows), unique_rows(rows)
+    return unique_rows(*found)
 
 
 def say_unique(rows: int, unique: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from armin.arrays import FloatArray, IntArray
@@ -88,14 +90,15 @@ def _halves(scaled: FloatArray, rows: IntArray, at_least: int) -> tuple[IntArray
     return None
 
 
-def unique_rows(X: FloatArray) -> int:
-    """How many of the rows (n, D) are the only one with their values; a blank is a value.
+def unique_rows(*kept: FloatArray) -> tuple[int, int]:
+    """How many people stand in tables (n, D), and how many of them are the only one with their values.
 
-    >>> unique_rows(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]]))
-    1
+    A blank is a value. Rows of one table are different people; the same row in two tables is the same person.
+
+    >>> unique_rows(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]]), np.array([[1.0, np.nan]]))
+    (3, 1)
     """
-    if X.shape[0] == 0:
-        return 0
-    known = np.where(np.isnan(X), np.finfo(np.float64).max, X)
-    _, counts = np.unique(known, axis=0, return_counts=True)
-    return int((counts == 1).sum())
+    most: Counter[bytes] = Counter()
+    for table in kept:
+        most |= Counter(row.tobytes() for row in np.where(np.isnan(table), np.nan, table + 0.0))
+    return most.total(), sum(count == 1 for count in most.values())

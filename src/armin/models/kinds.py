@@ -290,6 +290,13 @@ class TreeEnsemble:
     base_last: bool = False
     n_inputs: int = field(default=0)
 
+    def __post_init__(self) -> None:
+        # libraries hand over views of their own tables; another order in memory would be compiled again
+        for name in ("roots", "feature", "threshold", "left", "right", "nan_left", "category_set", "category_left"):
+            array = getattr(self, name)
+            if array is not None:
+                object.__setattr__(self, name, np.ascontiguousarray(array))
+
     @property
     def n_trees(self) -> int:
         return int(self.roots.size)
@@ -357,7 +364,7 @@ class TreeEnsemble:
         walk(
             np.ascontiguousarray(inputs), self.roots, self.feature, self.threshold, self.left, self.right,
             self.nan_left, sets, lefts, self.strict, self.input_precision == "float32",
-            np.ascontiguousarray(values), total,  # another order in memory would be compiled again
+            np.ascontiguousarray(values), total,
         )  # fmt: skip
 
     def accepts(self, inputs: FloatArray) -> BoolArray:
