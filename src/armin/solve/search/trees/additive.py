@@ -80,31 +80,44 @@ class Tabulated:
 
 @dataclass(frozen=True)
 class _Known:
-    """What depends on the model alone."""
+    """What depends on the model alone, whatever its trees ask about."""
 
     tree: IntArray  # pairs of a tree and a column that it asks about
     column: IntArray
-    value: FloatArray  # (nodes,)
-    node: NDArray[np.int32]  # (nodes, 3): left and right child, test (-1 in a leaf): side by side in memory
     depth: int
     size: float  # the largest sum
 
 
+@dataclass(frozen=True)
+class _Planted:
+    """The nodes of a model that is a sum of tables."""
+
+    value: FloatArray  # (nodes,)
+    node: NDArray[np.int32]  # (nodes, 3): left and right child, test (-1 in a leaf): side by side in memory
+
+
 _known: WeakKeyDictionary[TreeEnsemble, _Known] = WeakKeyDictionary()
+_planted: WeakKeyDictionary[TreeEnsemble, _Planted] = WeakKeyDictionary()
 
 
-def _know(model: TreeEnsemble, tests: Splits) -> _Known:
+def _know(model: TreeEnsemble) -> _Known:
     known = _known.get(model)
     if known is None:
         tree, depth, largest = shape_of(model)
         inner = np.flatnonzero(model.feature >= 0)
         both = np.unique(tree[inner] * model.n_inputs + model.feature[inner])
-        value = np.ascontiguousarray(model.value.astype(model.precision).astype(np.float64)[:, 0])
         size = float(largest[0]) + abs(float(model.base[0]))
-        node = np.stack([model.left, model.right, tests.of_node], axis=1).astype(np.int32)
-        known = _Known(both // model.n_inputs, both % model.n_inputs, value, node, depth, size)
-        _known[model] = known
+        _known[model] = known = _Known(both // model.n_inputs, both % model.n_inputs, depth, size)
     return known
+
+
+def _plant(model: TreeEnsemble, tests: Splits) -> _Planted:
+    planted = _planted.get(model)
+    if planted is None:
+        value = np.ascontiguousarray(model.value.astype(model.precision).astype(np.float64)[:, 0])
+        node = np.stack([model.left, model.right, tests.of_node], axis=1).astype(np.int32)
+        _planted[model] = planted = _Planted(value, node)
+    return planted
 
 
 def add_up(reduced: Reduced) -> Tabulated | None:
@@ -116,7 +129,7 @@ def add_up(reduced: Reduced) -> Tabulated | None:
     limit = min(problem.limit, len(problem.options))
     if limit > _MOST_CHANGES or limit * len(commons) > _MOST_STEPS:
         return None
-    known = _know(model, reduced.tests)
+    known = _know(model)
     if not np.isfinite(known.size):
         return None
     slot_of = np.full(model.n_inputs, len(features))
@@ -173,10 +186,11 @@ def _tabulate(reduced: Reduced, known: _Known, limit: int, cells: Ints, at: Ints
     score = np.zeros(1 + int(cells.sum()) + int(areas.sum()), dtype=np.int64)
     value = np.zeros(int(sizes.sum()))
     slot, bits = _bits(reduced)
+    planted = _plant(model, reduced.tests)
     depth, width = known.depth + 2, bits.shape[1]
     _fill(
-        np.ascontiguousarray(model.roots, dtype=np.int64), known.node, slot, bits, np.append(cells, 1), at,
-        place.astype(np.int64), known.value, float(coefficients[0, 0]) * scale, np.zeros(depth, np.int64),
+        np.ascontiguousarray(model.roots, dtype=np.int64), planted.node, slot, bits, np.append(cells, 1), at,
+        place.astype(np.int64), planted.value, float(coefficients[0, 0]) * scale, np.zeros(depth, np.int64),
         np.zeros((depth, width), np.uint64), np.zeros((depth, width), np.uint64), value, score,
     )  # fmt: skip
     near, own, inside = list[list[int]](), list[list[int]](), list[list[int]]()
