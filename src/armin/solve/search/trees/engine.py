@@ -222,7 +222,7 @@ class TreeEngine:
 
     def search(self, goal: Goal) -> Iterator[None]:
         """Let the budget grow until all is proved."""
-        step, before = _STEP, 0
+        step, before, seen = _STEP, 0, 0
         # a second bound and a dive pay where one choice is wanted, or where the model is large
         hard = self.large or isinstance(goal, Cheapest)
         if self.large:
@@ -249,7 +249,11 @@ class TreeEngine:
                 step *= _STEP  # dearer budgets add little: hurry
             before = now
             self.bound, self.cap = self.cap, step * self.cap if self.cap < self.dearest else np.inf
-            yield
+            if (
+                self.large or run.nodes - seen > _FEW_NODES // 4
+            ):  # a budget with next to nothing in it is no share of work
+                seen = run.nodes
+                yield
             if self.large:
                 yield from self._renew(goal)
                 yield
