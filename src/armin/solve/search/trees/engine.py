@@ -249,9 +249,8 @@ class TreeEngine:
                 step *= _STEP  # dearer budgets add little: hurry
             before = now
             self.bound, self.cap = self.cap, step * self.cap if self.cap < self.dearest else np.inf
-            if (
-                self.large or run.nodes - seen > _FEW_NODES // 4
-            ):  # a budget with next to nothing in it is no share of work
+            # a budget with next to nothing in it is no share of work
+            if self.large or run.nodes - seen > _FEW_NODES // 4:
                 seen = run.nodes
                 yield
             if self.large:
