@@ -150,8 +150,12 @@ def random_trees(
     precision: Literal["float32", "float64"] = "float64",
     categories: tuple[int, ...] = (),
     grid: float | None = 0.5,
+    pairs: bool = False,
 ) -> TreeEnsemble:
-    """Trees of random shape; columns in ``categories`` are split by sets of the codes 0 to 3."""
+    """Trees of random shape; columns in ``categories`` are split by sets of the codes 0 to 3.
+
+    With ``pairs``, no tree asks about more than two columns.
+    """
     feature: list[int] = []
     threshold: list[float] = []
     children: list[list[int]] = []
@@ -160,7 +164,8 @@ def random_trees(
     def grow(level: int) -> int:
         node = len(feature)
         split = level < depth and (level == 0 or rng.random() < 0.8)
-        feature.append(int(rng.integers(width)) if split else -1)
+        own = asked[-1] if pairs else range(width)
+        feature.append(int(own[int(rng.integers(len(own)))]) if split else -1)
         threshold.append(float(_numbers(rng, (), 5, grid)) + (0.1 if precision == "float32" and grid else 0.0))
         children.append([-1, -1])
         sets.append(int(rng.integers(5)) if feature[node] in categories else -1)
@@ -168,7 +173,12 @@ def random_trees(
             children[node] = [grow(level + 1), grow(level + 1)]
         return node
 
-    roots = [grow(0) for _ in range(n_trees)]
+    asked: list[list[int]] = []
+    roots = []
+    for _ in range(n_trees):
+        if pairs:
+            asked.append(rng.choice(width, min(2, width), replace=False).tolist())
+        roots.append(grow(0))
     count = len(feature)
     value = _numbers(rng, (count, decision.n_outputs), 3, grid)
     cut = np.array(threshold)
@@ -237,6 +247,7 @@ def random_problem(
     strict: bool = False,
     precision: Literal["float32", "float64"] = "float64",
     grid: float | None = 0.5,
+    pairs: bool = False,
 ) -> Problem:
     """A random problem with ``n`` candidates.
 
@@ -267,7 +278,10 @@ def random_problem(
         model = random_linear(rng, width, decision, grid)
     elif kind == "trees":
         coded = (n_numbers + block,) if category else ()
-        model = random_trees(rng, width, decision, strict=strict, precision=precision, categories=coded, grid=grid)
+        model = random_trees(
+            rng, width, decision, n_trees=6 if pairs else 3, strict=strict, precision=precision, categories=coded,
+            grid=grid, pairs=pairs,
+        )  # fmt: skip
     else:
         hidden = (4, 3) if kind == "deep" else (4,)
         model = random_network(rng, width, hidden, decision, grid)
@@ -309,8 +323,11 @@ DECISIONS: tuple[Decision, ...] = (
 
 
 @st.composite
-def problems(draw: st.DrawFn, kinds: tuple[Kind, ...] = KINDS, plain: bool = False) -> Problem:
-    """Random problems of the given kinds; ``plain`` leaves out rules, forbidden choices and weights."""
+def problems(draw: st.DrawFn, kinds: tuple[Kind, ...] = KINDS, plain: bool = False, pairs: bool = False) -> Problem:
+    """Random problems of the given kinds; ``plain`` leaves out rules, forbidden choices and weights.
+
+    With ``pairs``, sums of tables: trees over at most two columns each, one score, costs that add up.
+    """
     kind = draw(st.sampled_from(kinds))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     trees = kind == "trees"
@@ -318,7 +335,7 @@ def problems(draw: st.DrawFn, kinds: tuple[Kind, ...] = KINDS, plain: bool = Fal
     return random_problem(
         rng,
         kind,
-        decision=draw(st.sampled_from(DECISIONS)),
+        decision=draw(st.sampled_from(DECISIONS[:2] if pairs else DECISIONS)),
         n=draw(st.integers(1, 6)),
         n_numbers=n_numbers,
         n_missing=draw(st.integers(0, min(2, n_numbers))),
@@ -327,7 +344,7 @@ def problems(draw: st.DrawFn, kinds: tuple[Kind, ...] = KINDS, plain: bool = Fal
         blanks=trees and draw(st.booleans()),
         mode=draw(st.sampled_from(["shift", "reach"])),
         max_changes=draw(st.sampled_from([None, 1, 2, 3])),
-        aggregate=draw(st.sampled_from(["sum", "max"])),
+        aggregate="sum" if pairs else draw(st.sampled_from(["sum", "max"])),
         weighted=not plain and draw(st.booleans()),
         n_rules=0 if plain else draw(st.integers(0, 2)),
         n_forbidden=0 if plain else draw(st.integers(0, 3)),
@@ -335,4 +352,5 @@ def problems(draw: st.DrawFn, kinds: tuple[Kind, ...] = KINDS, plain: bool = Fal
         precision=draw(st.sampled_from(["float64", "float32"])) if trees else "float64",
         # a matrix product may round 0.1s differently in a large batch, so that a tie falls either way
         grid=draw(st.sampled_from([0.5, 0.1, None] if trees else [0.5, None])),
+        pairs=pairs,
     )

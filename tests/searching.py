@@ -16,9 +16,9 @@ from problems import Kind, problems
 
 
 @st.composite
-def with_bans(draw: st.DrawFn, kind: Kind) -> Problem:
+def with_bans(draw: st.DrawFn, kind: Kind, pairs: bool = False) -> Problem:
     """A problem that also rules out some sets of features, and all that contains some others."""
-    problem = draw(problems((kind,)))
+    problem = draw(problems((kind,), pairs=pairs))
     features = st.integers(0, len(problem.options) - 1)
     sets = draw(st.lists(st.lists(features, max_size=3), max_size=4))
     cores = draw(st.lists(st.lists(features, min_size=1, max_size=3), max_size=2))

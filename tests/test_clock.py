@@ -110,10 +110,10 @@ def kernels() -> list[Any]:
     from armin.models.walk import walk
     from armin.solve.search.linear import nodes, prices
     from armin.solve.search.relu import loop
-    from armin.solve.search.trees import exact
+    from armin.solve.search.trees import exact, walks
     from armin.solve.search.trees import nodes as tree_nodes
 
-    return [nodes.dive, prices.begin, loop.run, tree_nodes.explore, exact.weigh, walk, sweep]
+    return [nodes.dive, prices.begin, loop.run, tree_nodes.explore, exact.weigh, walks.walk, walk, sweep]
 
 
 def test_all_kernels_are_made_so() -> None:

@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 
-MANY_WALKS = 20_000
-"""Rows times trees from which on it is worth loading compiled code; once it is there it is always used."""
+MANY_STEPS = 80_000
+"""Rows times trees times levels from which on it is worth loading compiled code; once it is there it is always used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +342,8 @@ class TreeEnsemble:
         values, base = self.value.astype(self.precision, copy=False), self.base.astype(self.precision, copy=False)
         start = np.zeros_like(base) if self.base_last else base
         total = np.repeat(start[None, :], inputs.shape[0], axis=0)
-        if inputs.shape[0] * self.n_trees >= MANY_WALKS or "armin.models.walk" in sys.modules:
+        levels = (self.feature.size // max(1, self.n_trees)).bit_length()  # of a tree that is in balance
+        if inputs.shape[0] * self.n_trees * levels >= MANY_STEPS or "armin.models.walk" in sys.modules:
             self._walk(inputs, values, total)
         else:
             leaves = self.leaves(inputs)

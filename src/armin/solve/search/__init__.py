@@ -164,8 +164,9 @@ def _engine(problem: Problem, apart: bool) -> Engine:
         with uncounted():
             from armin.solve.search.trees.engine import start_trees
 
-        _announce("trees", "nodes.explore")
-        engine = start_trees(problem, problem.model, apart)
+        trees = start_trees(problem, problem.model, apart)
+        _announce("trees", trees.kernel)
+        engine = trees
     if engine is None:
         from armin.solve.search.blackbox import BlackBoxEngine
 
@@ -175,9 +176,9 @@ def _engine(problem: Problem, apart: bool) -> Engine:
 
 def _announce(what: str, kernel: str) -> None:
     """Say once that compiling takes a while, unless there is compiled code on disk."""
-    if what in _announced:
+    if kernel in _announced:
         return
-    _announced.add(what)
+    _announced.add(kernel)
     folder = os.environ.get("NUMBA_CACHE_DIR")
     places = [Path(folder)] if folder else [Path(__file__).parent, Path.home() / ".cache" / "numba"]
     if not any(next(place.rglob(f"{kernel}-*.nbi"), None) for place in places if place.is_dir()):

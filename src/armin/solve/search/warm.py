@@ -82,7 +82,8 @@ def _trees() -> None:
     precisions: tuple[Precision, ...] = ("float64", "float32")
     for precision in precisions:
         model = _stumps(Above(2.0), precision)
-        problem = _ask(model)
+        problem = _ask(model)  # a sum of tables
+        _ask(_chain(precision), 3)  # and one that is none
         model.accepts(np.zeros((20_000, 2)))  # so many rows that the compiled walk is taken
         for _ in dive(problem, Cheapest(problem), TreesNearby(reduce_problem(problem, model)), 4):
             pass
@@ -133,6 +134,23 @@ def _stumps(decision: Decision, precision: Precision) -> TreeEnsemble:
         decision=decision,
         precision=precision,
         n_inputs=2,
+    )
+
+
+def _chain(precision: Precision) -> TreeEnsemble:
+    """One tree over three inputs: 1 where all are more than 1."""
+    return TreeEnsemble(
+        roots=np.array([0]),
+        feature=np.array([0, -1, 1, -1, 2, -1, -1]),
+        threshold=np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0]),
+        left=np.array([1, -1, 3, -1, 5, -1, -1]),
+        right=np.array([2, -1, 4, -1, 6, -1, -1]),
+        nan_left=np.zeros(7, dtype=bool),
+        value=np.array([[0.0], [0.0], [0.0], [0.0], [0.0], [0.0], [1.0]], dtype=precision),
+        base=np.zeros(1, dtype=precision),
+        decision=Above(1.0),
+        precision=precision,
+        n_inputs=3,
     )
 
 

@@ -7,7 +7,7 @@ cheapest is kept. A *local* one (a missing feature) maps a candidate and an opti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -63,6 +63,8 @@ class Local:
 
 
 _numbered: WeakKeyDictionary[TreeEnsemble, Splits] = WeakKeyDictionary()
+_Found = dict[tuple[int, bool], Common | Local | None]
+_met: WeakKeyDictionary[TreeEnsemble, WeakKeyDictionary[Options, _Found]] = WeakKeyDictionary()
 
 
 def number_tests(model: TreeEnsemble) -> Splits:
@@ -144,28 +146,19 @@ def split_features(
     locals_: list[Local] = []
     n = problem.n_candidates
     owned: set[int] = set()
+    known = _met.setdefault(model, WeakKeyDictionary())
     for d, option in enumerate(problem.options):
         owned |= set(option.columns.tolist())
-        rows, size, width = option.outcomes.shape
-        if rows == 1:
-            some, row_of = np.zeros(1, np.intp), np.zeros(n, np.intp)
-        else:
-            bits = np.ascontiguousarray(option.outcomes, dtype=np.float64).view(np.int64)
-            some, row_of = merge_rows(bits.reshape(rows, size * width))
-        values = option.outcomes[some].reshape(some.size * size, width)
-        cells = cells_of(model, tests, option.columns, values)
-        grid = cells.cell.reshape(some.size, size)
-        same = bool(np.all(grid == grid[0]))
-        classes = _classes(problem, d, grid[:1] if same else grid, apart)
-        kept = _cheapest(classes, option.costs)
-        if same:
-            if kept.size > 1:
-                sides = _sides(option, kept[1:])
-                commons.append(Common(d, Cells(cells.tests, cells.goes, grid[0]), sides, option.costs))
-        else:
-            first, sort = merge_rows(np.ascontiguousarray(grid[:, kept], dtype=np.int64))
-            cell = np.ascontiguousarray(grid[first][:, kept].T, dtype=np.int64)
-            locals_.append(Local(d, cells, cell, sort[row_of], kept, option.costs[kept]))
+        if problem.forbidden or any(d in (rule.first, rule.second) for rule in problem.rules):
+            found = _sorted_out(problem, model, tests, d, apart)
+        else:  # nothing but the option itself matters, which parts of one problem share
+            if (n, apart) not in known.setdefault(option, {}):
+                known[option][n, apart] = _sorted_out(problem, model, tests, d, apart)
+            found = known[option][n, apart]
+        if isinstance(found, Common):
+            commons.append(replace(found, feature=d))
+        elif found is not None:
+            locals_.append(replace(found, feature=d))
     rest = [p for p in range(model.n_inputs) if p not in owned and tests.first[p] < tests.first[p + 1]]
     differ = [p for p in rest if not _constant(problem.candidates[:, p])]
     if differ:
@@ -174,6 +167,30 @@ def split_features(
             cell = np.arange(cells.goes.shape[0], dtype=np.int64)[None, :]
             locals_.append(Local(-1, cells, cell, cells.cell, np.zeros(1, np.intp), np.zeros(1)))
     return commons, locals_
+
+
+def _sorted_out(problem: Problem, model: TreeEnsemble, tests: Splits, d: int, apart: bool) -> Common | Local | None:
+    """One feature of a problem; None if no tree notices its changes."""
+    option, n = problem.options[d], problem.n_candidates
+    rows, size, width = option.outcomes.shape
+    if rows == 1:
+        some, row_of = np.zeros(1, np.intp), np.zeros(n, np.intp)
+    else:
+        bits = np.ascontiguousarray(option.outcomes, dtype=np.float64).view(np.int64)
+        some, row_of = merge_rows(bits.reshape(rows, size * width))
+    values = option.outcomes[some].reshape(some.size * size, width)
+    cells = cells_of(model, tests, option.columns, values)
+    grid = cells.cell.reshape(some.size, size)
+    same = bool(np.all(grid == grid[0]))
+    classes = _classes(problem, d, grid[:1] if same else grid, apart)
+    kept = _cheapest(classes, option.costs)
+    if not same:
+        first, sort = merge_rows(np.ascontiguousarray(grid[:, kept], dtype=np.int64))
+        cell = np.ascontiguousarray(grid[first][:, kept].T, dtype=np.int64)
+        return Local(d, cells, cell, sort[row_of], kept, option.costs[kept])
+    if kept.size < 2:
+        return None
+    return Common(d, Cells(cells.tests, cells.goes, grid[0]), _sides(option, kept[1:]), option.costs)
 
 
 def _constant(column: FloatArray) -> bool:

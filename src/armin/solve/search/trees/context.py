@@ -7,7 +7,9 @@ feature: equal ones are a group, whose mask is the AND of its cells' masks.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from armin.arrays import FloatArray
 from armin.compiling import called
 from armin.solve.search.goals import Stairs
 from armin.solve.search.trees.bound import and_kept, needed
@@ -29,9 +31,9 @@ from armin.solve.search.trees.data import (
     State,
     Trees,
 )
-from armin.solve.search.words import any_number, copy_into, lowest_bit, sort_by
+from armin.solve.search.words import Ints, any_number, copy_into, lowest_bit, sort_by
 
-__all__ = ["enter", "pick_options"]
+__all__ = ["enter", "group", "pick_options"]
 
 
 @called
@@ -70,7 +72,9 @@ def enter(tables: Trees, state: State, stairs: Stairs, chosen: Node) -> None:  #
     The scores are those of the best leaves of the own trees in row 0 when all common features are kept. The first
     groups that together outweigh what may fail are joined into ``UNIONS`` unions: one of them must pass.
     """
-    groups = _group(tables, state, chosen)
+    groups = group(
+        tables.weight, tables.local_part, tables.local_cell, chosen, state.slot, state.key, state.first, state.total
+    )
     shape, work = tables.shape, state.work
     own_word, offset = shape.own_word, tables.rows.shape[1] * shape.shared
     width = work.size - own_word
@@ -111,19 +115,27 @@ def enter(tables: Trees, state: State, stairs: Stairs, chosen: Node) -> None:  #
 
 
 @called
-def _group(tables: Trees, state: State, chosen: Node) -> int:  # pragma: no cover - compiled
+def group(
+    weight: FloatArray,
+    local_part: Ints,
+    local_cell: NDArray[np.int32],
+    chosen: Node,
+    slot: NDArray[np.int32],
+    key: Ints,
+    first: Ints,
+    total: FloatArray,
+) -> int:  # pragma: no cover - compiled
     """Candidates with the same cells after the chosen local options: how many groups; one of each, and its weight.
 
     The cells of a candidate are digits of one number; equal numbers are found by open addressing.
     """
-    weight, slot = tables.weight, state.slot
-    n, key, first, total = weight.size, state.key, state.first, state.total
+    n = weight.size
     for c in range(n):
         key[c], total[c] = 0, 0.0
-    for f in range(tables.local_part.shape[0]):
-        row = tables.local_cell[f, chosen[f]]
+    for f in range(local_part.shape[0]):
+        row = local_cell[f, chosen[f]]
         for c in range(n):
-            key[c] = key[c] * tables.local_part[f, COST] + row[c]
+            key[c] = key[c] * local_part[f, COST] + row[c]
     count = 0
     for i in range(slot.size):
         slot[i] = -1

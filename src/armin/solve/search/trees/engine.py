@@ -13,6 +13,7 @@ from armin.problem import Choice, Problem
 from armin.solve.search.dive import dive
 from armin.solve.search.goals import Cheapest, Frontier, Goal, wanted
 from armin.solve.search.handed import hand, space
+from armin.solve.search.trees.additive import add_up
 from armin.solve.search.trees.bound import free_rest
 from armin.solve.search.trees.data import (
     CAP,
@@ -39,6 +40,7 @@ from armin.solve.search.trees.leaves import Reduced, reduce_problem
 from armin.solve.search.trees.nearby import TreesNearby
 from armin.solve.search.trees.nodes import explore
 from armin.solve.search.trees.tables import TreeSearch, build_tables
+from armin.solve.search.trees.terms import TermsEngine
 from armin.solve.stopping import clock
 
 __all__ = ["TreeEngine", "start_trees"]
@@ -207,6 +209,8 @@ class TreeEngine:
     bound : no choice that the goal wants costs less
     """
 
+    kernel = "nodes.explore"  # what takes longest to compile
+
     def __init__(self, reduced: Reduced, cap: float, dearest: float, large: bool) -> None:
         self.reduced, self.cap, self.dearest, self.large, self.bound = reduced, cap, dearest, large, 0.0
         self.run: _Run | None = None
@@ -218,7 +222,7 @@ class TreeEngine:
 
     def search(self, goal: Goal) -> Iterator[None]:
         """Let the budget grow until all is proved."""
-        step, before = _STEP, 0
+        step, before, seen = _STEP, 0, 0
         # a second bound and a dive pay where one choice is wanted, or where the model is large
         hard = self.large or isinstance(goal, Cheapest)
         if self.large:
@@ -245,7 +249,10 @@ class TreeEngine:
                 step *= _STEP  # dearer budgets add little: hurry
             before = now
             self.bound, self.cap = self.cap, step * self.cap if self.cap < self.dearest else np.inf
-            yield
+            # a budget with next to nothing in it is no share of work
+            if self.large or run.nodes - seen > _FEW_NODES // 4:
+                seen = run.nodes
+                yield
             if self.large:
                 yield from self._renew(goal)
                 yield
@@ -274,7 +281,7 @@ class TreeEngine:
         self.run = _new_run(self.reduced, min(self.cap, goal.worst), self.nodes)
 
 
-def start_trees(problem: Problem, model: TreeEnsemble, apart: bool) -> TreeEngine:
+def start_trees(problem: Problem, model: TreeEnsemble, apart: bool) -> TreeEngine | TermsEngine:
     """A search that has not begun; with ``apart``, changes without effect are told apart from "keep"."""
     reduced = reduce_problem(problem, model, apart)
     dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
@@ -282,5 +289,8 @@ def start_trees(problem: Problem, model: TreeEnsemble, apart: bool) -> TreeEngin
     costs = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
     costs = costs[costs > 0]
     cap = 1.01 * float(costs.min()) if costs.size else 1.0
+    made = add_up(reduced)
+    if made is not None:
+        return TermsEngine(reduced, made, cap, dearest)
     large = int(np.count_nonzero(model.feature < 0)) > _LARGE
     return TreeEngine(reduced, cap, dearest, large)

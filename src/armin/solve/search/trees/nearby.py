@@ -24,7 +24,7 @@ from armin.solve.search.trees.leaves import Reduced
 from armin.solve.search.ways import rows_of
 from armin.solve.search.words import Bits, Ints, any_number, lowest_bit
 
-__all__ = ["TreesNearby"]
+__all__ = ["TreesNearby", "shape_of"]
 
 _STEPS = 200_000
 """Splits that one look around a point may pass, about; more candidates than that allows are thinned out."""
@@ -269,7 +269,7 @@ class TreesNearby:
                 places += [(loc.feature, int(j), float(c)) for j, c in zip(loc.option, loc.cost, strict=True)]
                 local_cell.append(first[s] + s + where)
         n = reduced.first.size
-        tree, depth, largest = _shape_of(model)
+        tree, depth, largest = shape_of(model)
         inside = np.flatnonzero(reduced.tests.of_node >= 0)
         asked = slot[reduced.tests.of_node[inside]]
         own = np.zeros(model.n_trees, dtype=bool)
@@ -343,7 +343,7 @@ class TreesNearby:
 _shapes: WeakKeyDictionary[TreeEnsemble, tuple[IntArray, int, FloatArray]] = WeakKeyDictionary()
 
 
-def _shape_of(model: TreeEnsemble) -> tuple[IntArray, int, FloatArray]:
+def shape_of(model: TreeEnsemble) -> tuple[IntArray, int, FloatArray]:
     """The tree of every node, how deep the trees are, and the largest sum of leaves in size; once for a model."""
     if model not in _shapes:
         tree, depth = np.zeros(model.feature.size, np.intp), 0
