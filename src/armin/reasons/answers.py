@@ -184,7 +184,7 @@ class Reasons:
                 Statement(
                     feature, kind, sentence_of(feature, i, kind, value, self.people, share, way),
                     self._sign * float(mean[k]), share,
-                    tuple(schema.features[j % d].named for j in tied.get(k, ()) if j % d != i),
+                    tuple(dict.fromkeys(schema.features[j % d].named for j in tied.get(k, ()) if j % d != i)),
                     proxies(self.people, i),
                 )
             )  # fmt: skip
