@@ -229,7 +229,7 @@ def shap_lines() -> list[dict[str, Any]]:
 
 
 def _shapiq_line(model: Any, asked: Any, X: pd.DataFrame, brute: Any) -> dict[str, Any]:
-    """How far shapiq is from every coalition: played out by itself, and by its TreeExplainer, which has another game."""
+    """How far shapiq is from every coalition: played out by itself, and by its TreeExplainer with another game."""
     if find_spec("shapiq") is None:
         return {}
     import shap

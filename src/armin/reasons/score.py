@@ -230,4 +230,3 @@ def _in_unit(own: Score, unit: Unit, oracle: Oracle, rows: FloatArray) -> Score:
         own, unit=unit, threshold=threshold, margin=None, ask=lambda codes: change(ask(codes)),
         blanks=None if blanks is None else lambda codes: change(blanks(codes)),
     )  # fmt: skip
-

@@ -96,7 +96,8 @@ class Statement:
         return {
             "feature": self.feature.name, "label": self.feature.title, "kind": self.kind, "code": self.code,
             "weight": self.weight, "top": self.top, "protected": self.protected,
-            "tied": [one.key for one in self.tied], "unnamed": self.unnamed, "tells": [one.key for one in self.tells], "sentence": str(self),
+            "tied": [one.key for one in self.tied], "unnamed": self.unnamed,
+            "tells": [one.key for one in self.tells], "sentence": str(self),
             "messages": [message.to_dict() for message in self.messages],
         }  # fmt: skip
 

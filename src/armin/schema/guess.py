@@ -31,8 +31,8 @@ _PROTECTED_PAIRS = (
 )  # fmt: skip
 _TRAITS = {
     "male", "female", "woman", "women", "husband", "wife", "widow", "widowed", "widower", "divorced", "married",
-    "unmarried", "maennlich", "weiblich", "frau", "ehefrau", "ehemann", "verheiratet", "ledig", "geschieden", "verwitwet",
-    "hispanic", "caucasian", "muslim", "catholic", "protestant", "jewish", "katholisch", "evangelisch",
+    "unmarried", "maennlich", "weiblich", "frau", "ehefrau", "ehemann", "verheiratet", "ledig", "geschieden",
+    "verwitwet", "hispanic", "caucasian", "muslim", "catholic", "protestant", "jewish", "katholisch", "evangelisch",
 }  # fmt: skip
 """Words that values of a protected trait are made of."""
 _MAYBE_TRAITS = {"single", "man", "men", "mann", "separated", "divers", "other", "none", "asian", "christian"}
@@ -83,7 +83,7 @@ def words_of(name: str) -> list[str]:
 
 
 def is_protected(name: str, values: Sequence[object] = ()) -> bool:
-    """Whether a column looks like a trait that the law protects, or that nobody chooses: by its name, or its categories.
+    """Whether a column looks like a trait that the law protects, or that nobody chooses: by its name, or its values.
 
     >>> [is_protected(n) for n in ("foreign_worker", "Familienstand", "AGE", "account_age", "percentage")]
     [True, True, True, False, False]
