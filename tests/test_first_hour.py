@@ -526,6 +526,22 @@ def test_decisions_have_names_everywhere(tmp_path: Path) -> None:
     assert plan.to_dict()["desired"] == [1]
 
 
+def test_names_with_spaces_and_a_library_that_remembers_others(tmp_path: Path) -> None:
+    """LightGBM remembers 'loan amount' as 'loan_amount'; nothing is said on standard error on the way."""
+    lightgbm = pytest.importorskip("lightgbm")
+    frame = numbers().rename(columns={"income": "income (a year)", "debt": "debt owed"})
+    trained = lightgbm.LGBMClassifier(n_estimators=4, verbose=-1).fit(frame, labels())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        given = ARMIN(trained, Schema.infer(frame), desired=1, **FEW).fit(frame)
+        row = frame[trained.predict(frame) == 0].iloc[[0]]
+        plan = given.explain(row)
+        assert trained.predict(plan.apply(row)).tolist() == [1]
+        assert given.reasons(row).exact
+        loaded = load_bundle(save_bundle(tmp_path / "a.armin", given)).explainer
+        assert loaded.explain(row) == plan
+
+
 # everything that can be explained can be bundled
 
 

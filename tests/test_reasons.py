@@ -294,7 +294,7 @@ def test_a_model_that_must_be_asked_has_the_score_that_decides(model, unit, thre
         assert threshold is None or where.score < threshold
         assert why.each.sum() == pytest.approx(where.score - where.reference, abs=1e-9)
     said = str(where)
-    assert ("states no score" in said) == (unit == "decision")
+    assert ("decision only" in said) == (unit == "decision")
     assert ("is needed" in said) == (unit == "points")
     assert "%" not in said or unit == "probability"
 
@@ -316,6 +316,7 @@ def test_a_score_reads_as_what_it_is_beside_the_threshold(score, threshold, unit
     assert str(here).replace("; 0.00 is", "; 0 is") == says
     wide = replace(here, low=score - 1.0, high=score + 1.0, unit="log-odds")
     assert str(wide).count("log odds") == 1
+    assert str(replace(here, low=score - 1e-5, high=score + 1e-5)).count("lies between") == 0
 
 
 @LAW
@@ -494,6 +495,10 @@ def test_references():
     rejected = world.X[world.classifier.predict(world.X) == "no"]
     with pytest.raises(DataError, match=r"None of the .* people to compare with is accepted"):
         explainer.reasons(row, background=rejected)
+    with pytest.raises(DataError, match="at least one row with a value"):
+        explainer.reasons(row, background=world.X.iloc[:0])
+    with pytest.raises(DataError, match=r"One row is asked about at a time. Got 2 instead"):
+        explainer.reasons(world.X.iloc[:2])
     del explainer.background_
     with pytest.raises(DataError, match="this explainer keeps none"):
         explainer.reasons(row)

@@ -74,7 +74,8 @@ class Standing:
         found = [self._beside_threshold]
         if self.open:
             low, high = (_written(end, self.unit) for end in (self.low, self.high))
-            found.append(Message("stand.open" if self.submitted is None else "stand.told", low=low, high=high))
+            if str(low) != str(high):
+                found.append(Message("stand.open" if self.submitted is None else "stand.told", low=low, high=high))
         return tuple(found)
 
     @property
