@@ -677,7 +677,10 @@ def test_views():
     assert list(why.to_frame()["weight"].abs()) == sorted(why.to_frame()["weight"].abs(), reverse=True)
     assert set("o|") <= set(why.standing.picture())
     pytest.importorskip("matplotlib")
-    assert len(why.plot(language="de").get_yticklabels()) == 5
+    drawn = why.plot(language="de")
+    assert len(drawn.get_yticklabels()) == 5
+    assert not drawn.get_title(loc="left").endswith(":")
+    assert [one.get_text() for one in drawn.get_legend().get_texts()] == ["wo das wahre Gewicht liegen kann"]
 
 
 def test_a_chance_is_the_score_as_a_probability():
