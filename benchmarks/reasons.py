@@ -14,12 +14,14 @@ gets who fills the blanks once:
 
 ``--speed`` measures seconds of computing for one row instead: all of ``reasons``, the weights alone, and with the
 library ``shap`` at hand its TreeExplainer on the same completions against the same people, and its KernelExplainer on
-one of them. ``--shap`` compares weights of trees with it.
+one of them; with ``shapiq`` its TreeExplainer on the same completions, which plays another game (against the training
+counts of the tree), and its KernelSHAP against the same people on one of them. ``--shap`` compares the weights of all.
 """
 
 from __future__ import annotations
 
 import time
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -43,6 +45,7 @@ from benchmarks.tables import accepted, clocked, load, markdown, options, requir
 DATASETS = ("FICO", "Attrition", "Student", "WineQuality", "GiveMeCredit", "Adult")
 LEVEL, FIRST = 0.9, 3
 EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+SHAP, SHAPIQ = ("shap tree", "shap kernel"), ("shapiq tree", "shapiq kernel")
 
 
 def made(dataset: str, model: str, rows: int) -> tuple[ARMIN, pd.DataFrame, pd.DataFrame]:
@@ -132,7 +135,7 @@ def speed_line(dataset: str, model: str, rows: int) -> dict[str, Any]:
     background = Background.of(fitted, explainer.background_)
     score = background.score(fitted, None)
     group = background.people.codes[background.people.accepted]
-    spent: dict[str, list[float]] = {"reasons": [], "weights": [], "tree": [], "kernel": []}
+    spent: dict[str, list[float]] = {name: [] for name in ("reasons", "weights", *SHAP, *SHAPIQ)}
     explainer.reasons(masked.iloc[[0]])
     for i in range(len(people)):
         with clocked(spent["reasons"]):
@@ -142,34 +145,60 @@ def speed_line(dataset: str, model: str, rows: int) -> dict[str, Any]:
         sample = draw(fitted, world, codes, 100, row_stream(0, codes, "fresh"))
         with clocked(spent["weights"]):
             attribute(score, sample.values, group, np.random.default_rng(0))
-        _beside(explainer, sample.values, group, spent, kernel=i < 3)
+        for beside in (_beside_shap, _beside_shapiq):
+            beside(explainer, sample.values, group, spent, kernel=i < 3)
     return {"data": dataset, "model": model, "people": len(people), "compared with": len(group)} | {
         name: float(np.median(times)) if times else None for name, times in spent.items()
     }
 
 
-def _beside(explainer: ARMIN, values: Any, group: Any, spent: dict[str, list[float]], *, kernel: bool) -> None:
+def _beside_shap(explainer: ARMIN, values: Any, group: Any, spent: dict[str, list[float]], *, kernel: bool) -> None:
     """The same completions by shap, if it is here: its TreeExplainer on all, its KernelExplainer on the first."""
-    try:
-        import shap
-    except ImportError:
+    if find_spec("shap") is None:
         return
-    fitted = explainer.current
-    final = explainer.classifier[-1]
-    rows, others = fitted.read.encode(values), fitted.read.encode(group)
+    import shap
+
+    final, rows, others = _behind(explainer, values, group)
     if hasattr(final, "estimators_"):
-        with clocked(spent["tree"]):
+        with clocked(spent["shap tree"]):
             shap.TreeExplainer(final, others, feature_perturbation="interventional").shap_values(
                 rows, check_additivity=False
             )
     if kernel:
-        with clocked(spent["kernel"]):
+        with clocked(spent["shap kernel"]):
             asked = shap.KernelExplainer(lambda x: final.predict_proba(x)[:, 1], others)
             asked.shap_values(rows[:1], silent=True)
 
 
+def _beside_shapiq(explainer: ARMIN, values: Any, group: Any, spent: dict[str, list[float]], *, kernel: bool) -> None:
+    """The same completions by shapiq, if it is here: its TreeExplainer on all, its KernelSHAP on the first."""
+    if find_spec("shapiq") is None:
+        return
+    import shapiq
+
+    final, rows, others = _behind(explainer, values, group)
+    if hasattr(final, "estimators_"):
+        with clocked(spent["shapiq tree"]):
+            tree = shapiq.TreeExplainer(final, max_order=1, index="SV", class_index=1)
+            for row in rows:
+                tree.explain(row)
+    if kernel:
+        with clocked(spent["shapiq kernel"]):
+            asked = shapiq.TabularExplainer(
+                lambda x: final.predict_proba(x)[:, 1], others, imputer="marginal", sample_size=len(others),
+                approximator="regression", index="SV", max_order=1, random_state=0,
+            )  # fmt: skip
+            asked.explain(rows[0], budget=2 * rows.shape[1] + 2048)  # as many coalitions as KernelExplainer takes
+
+
+def _behind(explainer: ARMIN, values: Any, group: Any) -> tuple[Any, Any, Any]:
+    """The model behind the encoder, and rows as it sees them."""
+    read = explainer.current.read
+    return explainer.classifier[-1], read.encode(values), read.encode(group)
+
+
 def shap_lines() -> list[dict[str, Any]]:
-    """Ours and shap's TreeExplainer beside every coalition of the classifier itself, on numbers with three decimals."""
+    """Ours and the libraries' beside every coalition of the classifier itself, on numbers with three decimals."""
     import shap
 
     rng = np.random.default_rng(0)
@@ -189,14 +218,49 @@ def shap_lines() -> list[dict[str, Any]]:
         brute = play_all(lambda c, o=oracle, a=asked: a(o.table(c)), codes[200:204], codes[:20], range(8)).weights
         ours = attribute(score, codes[200:204], codes[:20], rng).weights
         tree = shap.TreeExplainer(model, X.iloc[:20], feature_perturbation="interventional")
-        theirs = np.asarray(tree.shap_values(X.iloc[200:204], check_additivity=False))
-        theirs = theirs[..., 1] if theirs.ndim == 3 else theirs
+        theirs = _second(tree.shap_values(X.iloc[200:204], check_additivity=False))
         missed = theirs.sum(axis=1) + np.ravel(tree.expected_value)[-1] - asked(X.iloc[200:204])
         lines.append(
             {"model": type(model).__name__, "ours off by": float(np.abs(ours - brute).max()),
-             "shap off by": float(np.abs(theirs - brute).max()), "shap's sum off by": float(np.abs(missed).max())}
+             "shap's tree off by": float(np.abs(theirs - brute).max()), "its sum off by": float(np.abs(missed).max())}
+            | _shapiq_line(model, asked, X, brute)
         )  # fmt: skip
     return lines
+
+
+def _shapiq_line(model: Any, asked: Any, X: pd.DataFrame, brute: Any) -> dict[str, Any]:
+    """How far shapiq is from every coalition: played out by itself, and by its TreeExplainer with another game."""
+    if find_spec("shapiq") is None:
+        return {}
+    import shap
+    import shapiq
+
+    rows, others = X.iloc[200:204].to_numpy(), X.iloc[:20].to_numpy()
+
+    def ask(values: Any) -> Any:
+        return asked(pd.DataFrame(values, columns=X.columns))
+
+    played = []
+    for row in rows:
+        game = shapiq.MarginalImputer(ask, others, x=row, sample_size=len(others), random_state=0)
+        played.append(shapiq.ExactComputer(game, rows.shape[1])(index="SV", order=1).get_n_order_values(1))
+    line = {"shapiq, all coalitions, off by": float(np.abs(np.array(played) - brute).max())}
+    try:
+        tree = shapiq.TreeExplainer(model, max_order=1, index="SV", class_index=1)
+    except TypeError:
+        return line | {"shapiq's tree off by": "not taken", "and from shap's, same game": ""}
+    walked = np.array([tree.explain(row).get_n_order_values(1) for row in rows])
+    same = _second(shap.TreeExplainer(model).shap_values(X.iloc[200:204], check_additivity=False))
+    return line | {
+        "shapiq's tree off by": float(np.abs(walked - brute).max()),
+        "and from shap's, same game": float(np.abs(walked - same).max()),
+    }
+
+
+def _second(found: Any) -> Any:
+    """The weights for the second label, where a library gives both."""
+    found = np.asarray(found)
+    return found[..., 1] if found.ndim == 3 else found
 
 
 def main() -> None:

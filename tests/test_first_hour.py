@@ -184,6 +184,52 @@ def test_names_that_say_it_all(name: str, sounds: Callable[[str], bool]) -> None
     assert sounds(name)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["male single", "female div/dep/mar", "male div/sep", "male mar/wid"], ["Husband", "Wife", "Own-child"],
+        ["M", "F"], ["m", "w", "d"], ["ledig", "verheiratet"], ["married", "single"],
+    ],
+)  # fmt: skip
+def test_values_that_say_it_all(values: list[str]) -> None:
+    frame = pd.DataFrame({"code": (values * 30)[:60], "income": range(60)})
+    schema, (note,) = guessed(frame)
+    assert (schema["code"].protected, schema["code"].actionable) == (True, False)
+    assert settled([note]) == {"protected": ["code"]}
+    free = schema.update(mutable=["code"])
+    assert [q.about for q in free.review(frame) if q.column == "code"] == ["protected"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["single family", "two family", "flat"], ["none", "guarantor", "co applicant"], ["white", "black", "red"],
+        ["yes", "no"], ["S", "M", "L"], ["own", "rent", "other"], ["m", "km"],
+    ],
+)  # fmt: skip
+def test_values_that_only_look_like_it(values: list[str]) -> None:
+    schema, notes = guessed(pd.DataFrame({"code": (values * 30)[:60], "income": range(60)}))
+    assert schema["code"].actionable
+    assert notes == []
+
+
+def test_one_question_about_a_series_of_columns_and_none_about_a_telephone() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 9_000, (80, 6)), columns=[f"BILL_AMT{i}" for i in range(1, 7)])
+    frame = frame.assign(own_telephone=rng.choice(["yes", "none"], 80))
+    schema, _ = guessed(frame)
+    review = schema.review(frame)
+    assert {q.about for q in review} == {"history"}
+    assert len(review) == 6
+    (question,) = str(review).splitlines()[1:]
+    code = question.partition("? ")[2].rstrip(".")
+    assert code == f"immutable={[f'BILL_AMT{i}' for i in range(1, 7)]}"
+    assert len(guessed(frame, immutable=[f"BILL_AMT{i}" for i in range(1, 7)])[0].review(frame)) == 0
+    assert str(review).splitlines()[0] == "1 question about the columns:"
+    assert review._repr_html_().count("<li>") == 1
+    assert "klingen nach Vergangenem" in review.text("de")
+
+
 @pytest.mark.parametrize("name", ["account_age", "percentage", "wage", "stage", "coverage", "vehicle age", "trace"])
 def test_names_that_only_look_like_it(name: str) -> None:
     assert not is_protected(name)
@@ -478,6 +524,22 @@ def test_decisions_have_names_everywhere(tmp_path: Path) -> None:
     loaded = load_bundle(save_bundle(tmp_path / "a.armin", named)).explainer
     assert "“granted”" in str(loaded.explain(someone()))
     assert plan.to_dict()["desired"] == [1]
+
+
+def test_names_with_spaces_and_a_library_that_remembers_others(tmp_path: Path) -> None:
+    """LightGBM remembers 'loan amount' as 'loan_amount'; nothing is said on standard error on the way."""
+    lightgbm = pytest.importorskip("lightgbm")
+    frame = numbers().rename(columns={"income": "income (a year)", "debt": "debt owed"})
+    trained = lightgbm.LGBMClassifier(n_estimators=4, verbose=-1).fit(frame, labels())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        given = ARMIN(trained, Schema.infer(frame), desired=1, **FEW).fit(frame)
+        row = frame[trained.predict(frame) == 0].iloc[[0]]
+        plan = given.explain(row)
+        assert trained.predict(plan.apply(row)).tolist() == [1]
+        assert given.reasons(row).exact
+        loaded = load_bundle(save_bundle(tmp_path / "a.armin", given)).explainer
+        assert loaded.explain(row) == plan
 
 
 # everything that can be explained can be bundled

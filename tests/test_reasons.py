@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from dataclasses import replace
+from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from armin import ARMIN, Feature, Schema
@@ -34,6 +35,7 @@ from armin.reasons.attribute import attribute, untold
 from armin.reasons.games import play, play_all, play_orders
 from armin.reasons.pooled import interval, pool, ranks_first
 from armin.reasons.score import read_score
+from armin.reasons.stand import Standing
 from armin.reasons.statements import order_of
 
 from worlds import MODELS, make_world
@@ -54,10 +56,33 @@ def by_predict(score, oracle):
     """The score of codes as the classifier itself states it."""
 
     def ask(codes):
-        share = oracle.estimator.predict_proba(oracle.table(codes))[:, 1]
-        return share if score.unit == "probability" else np.log(share) - np.log1p(-share)
+        return asked_itself(oracle.estimator, oracle.table(codes))
 
     return ask
+
+
+def asked_itself(classifier, frame):
+    """The number that a classifier states: its log odds if it has any, else its probability."""
+    if hasattr(classifier, "decision_function"):
+        return classifier.decision_function(frame)
+    return classifier.predict_proba(frame)[:, 1]
+
+
+def by_every_order(classifier, person, others):
+    """Shapley values by their definition, from frames of the user's own values, sharing no line with the package.
+
+    Each column's gain when it joins those before it, over all orders of the columns.
+    """
+    groups = [inside for size in range(person.shape[1] + 1) for inside in combinations(person.columns, size)]
+    mixed = [others.assign(**{name: person[name].iloc[0] for name in inside}) for inside in groups]
+    means = asked_itself(classifier, pd.concat(mixed)).reshape(len(groups), -1).mean(axis=1)
+    worth = dict(zip(map(frozenset, groups), means, strict=True))
+    total = dict.fromkeys(person.columns, 0.0)
+    orders = list(permutations(person.columns))
+    for order in orders:
+        for k, name in enumerate(order):
+            total[name] += worth[frozenset(order[: k + 1])] - worth[frozenset(order[:k])]
+    return np.array([total[name] / len(orders) for name in person.columns])
 
 
 # --- exact weights ----------------------------------------------------------------------------------------------------
@@ -65,16 +90,17 @@ def by_predict(score, oracle):
 
 @LAW
 @given(seed=st.integers(0, 999), kind=st.sampled_from(sorted(EXACT)))
-def test_exact_weights_are_those_of_every_coalition_of_the_classifier_itself(seed, kind):
-    score, codes, oracle = scored(make_world(seed, kind))
-    people, others = codes[:3], codes[20:27]
-    found = attribute(score, people, others, np.random.default_rng(0))
-    brute = play_all(by_predict(score, oracle), people, others, range(5))
+def test_exact_weights_are_the_shapley_values_of_the_classifier_itself(seed, kind):
+    world = make_world(seed, kind)
+    score, codes, _ = scored(world)
+    found = attribute(score, codes[:3], codes[20:27], np.random.default_rng(0))
     assert found.how == EXACT[kind]
     assert found.exact
     assert not found.variance.any()
-    # log odds that were made from a probability lose what is near certainty
-    assert found.weights == pytest.approx(brute.weights, abs=1e-9 if score.unit == "probability" else 1e-7)
+    for i in range(3):
+        person, others = world.X.iloc[[i]], world.X.iloc[20:27]
+        assert found.weights[i] == pytest.approx(by_every_order(world.classifier, person, others), abs=1e-9)
+    assert found.weights == pytest.approx(play_all(score, codes[:3], codes[20:27], range(5)).weights, abs=1e-9)
 
 
 @LAW
@@ -101,30 +127,38 @@ def test_sampled_orders_agree_within_their_error_and_add_up(seed, kind):
     assert few.weights == pytest.approx(exact.weights, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", sorted(MODELS))
-def test_a_feature_that_the_model_never_uses_weighs_nothing(kind):
-    world = make_world(3, kind)
+@LAW
+@given(seed=st.integers(0, 99), kind=st.sampled_from(sorted(MODELS)), blank=st.booleans())
+def test_a_feature_that_the_model_never_uses_weighs_nothing(seed, kind, blank):
+    world = make_world(seed, kind)
     X = world.X.assign(idle=np.arange(len(world.X)) % 7)
     used = make_column_transformer(("passthrough", ["amount", "rate", "level"]), remainder="drop")
-    model = make_pipeline(used, MODELS[kind](3)).fit(X, world.y)
-    schema = Schema.infer(X)
-    why = ARMIN(model, schema, desired="yes").fit(X).reasons(X.iloc[[5]], reference="average")
-    weights = {w.feature.name: w.weight for w in why.weights}
-    assert weights["idle"] == weights["owner"] == weights["city"] == 0.0
-    assert any(weights.values())
+    model = make_pipeline(used, MODELS[kind](seed)).fit(X, world.y)
+    explainer = ARMIN(model, Schema.infer(X), desired="yes", sampler="marginal").fit(X)
+    row = X.iloc[5].to_dict() | ({"idle": None, "rate": None} if blank else {})
+    weights = {w.feature.name: w for w in explainer.reasons(row, reference="average", n_samples=10).weights}
+    for name in ("idle", "owner", "city"):
+        one = weights[name]
+        assert (one.weight, one.low, one.high, one.between, one.top) == (0.0, 0.0, 0.0, 0.0, 0.0)
+    assert any(one.weight for one in weights.values())
 
 
-@pytest.mark.parametrize("kind", ["linear", "forest"])
-def test_permuting_columns_changes_nothing(kind):
-    world = make_world(5, kind)
-    order = ["level", "city", "rate", "amount", "owner"]
+@LAW
+@given(seed=st.integers(0, 99), kind=st.sampled_from(sorted(EXACT)), order=st.permutations(list(range(5))))
+def test_permuting_columns_changes_nothing(seed, kind, order):
+    world = make_world(seed, kind)
+    names = [world.schema.names[i] for i in order]
     row = world.X.iloc[[7]]
-    there = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X).reasons(row)
-    schema = Schema(tuple(world.schema[name] for name in order))
-    here = ARMIN(world.classifier, schema, desired="yes").fit(world.X[order]).reasons(row[order])
-    assert here.standing.score == pytest.approx(there.standing.score, abs=1e-12)
-    other = {w.feature.name: w.weight for w in here.weights}
-    assert {w.feature.name: w.weight for w in there.weights} == pytest.approx(other, abs=1e-12)
+    there = ARMIN(world.classifier, world.schema, desired="yes", sampler="marginal").fit(world.X)
+    schema = Schema(tuple(world.schema[name] for name in names))
+    here = ARMIN(world.classifier, schema, desired="yes", sampler="marginal").fit(world.X[names])
+    mine, other = here.reasons(row[names], reference="average"), there.reasons(row, reference="average")
+    assert mine.standing.score == pytest.approx(other.standing.score, abs=1e-12)
+    for value in ("weight", "low", "high", "top"):
+        mine_, theirs = ({w.feature.name: getattr(w, value) for w in why.weights} for why in (mine, other))
+        assert mine_ == pytest.approx(theirs, abs=1e-9)
+    said = [{s.feature.name for s in why.all_statements} for why in (mine, other)]
+    assert said[0] == said[1]
 
 
 def test_categories_of_one_feature_are_one_player():
@@ -220,6 +254,71 @@ def test_a_model_without_probabilities_has_no_reasons_in_probability():
         explainer.reasons(X.iloc[[0]], unit="probability")
 
 
+class Only:
+    """A classifier that says yes or no."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, cut):
+        self.cut = cut
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return (X["a"] > self.cut).astype(int).to_numpy()
+
+
+class Unsure(Only):
+    """A classifier whose probability does not decide."""
+
+    def predict_proba(self, X):
+        share = np.full(len(X), 0.7)
+        return np.column_stack([1 - share, share])
+
+
+@pytest.mark.parametrize(
+    ("model", "unit", "threshold"),
+    [(SVC(), "points", 0.0), (Only(0.5), "decision", 0.5), (Unsure(0.5), "probability", None)],
+)
+@pytest.mark.filterwarnings("ignore::armin.explainer.reading.BlackBoxWarning")
+def test_a_model_that_must_be_asked_has_the_score_that_decides(model, unit, threshold):
+    X, y = in_eighths(3)
+    explainer = ARMIN(model.fit(X, y), Schema.infer(X), desired=0, method="blackbox").fit(X)
+    rows = X[model.predict(X) == 1].iloc[:3]
+    for i in range(3):
+        why = explainer.reasons(rows.iloc[[i]], background=X.iloc[:6])
+        where = why.standing
+        assert (where.unit, where.threshold) == (unit, threshold)
+        assert not why.accepted
+        assert threshold is None or where.score < threshold
+        assert why.each.sum() == pytest.approx(where.score - where.reference, abs=1e-9)
+    said = str(where)
+    assert ("decision only" in said) == (unit == "decision")
+    assert ("is needed" in said) == (unit == "points")
+    assert "%" not in said or unit == "probability"
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "unit", "says"),
+    [
+        (-2.37, 8.9e-8, "log-odds", "Your score is -2.37 in log odds; 0 is needed."),
+        (-0.004, 1.7e-16, "points", "Your score is -0.004 points; 0 is needed."),
+        (0.496, 0.5, "probability", "Your score is 49.6 %; 50.0 % is needed."),
+        (0.49996, 0.5, "probability", "Your score is 49.996 %; 50.000 % is needed."),
+        (0.5, 0.5, "probability", "Your score is 50 %; 50 % is needed."),
+        (0.3, 0.5, "probability", "Your score is 30 %; 50 % is needed."),
+        (1.4999, 1.5, "points", "Your score is 1.4999 points; 1.5000 is needed."),
+    ],
+)
+def test_a_score_reads_as_what_it_is_beside_the_threshold(score, threshold, unit, says):
+    here = Standing(score, score, score, 0.9, threshold, 0.0, None, unit, 0.0)
+    assert str(here).replace("; 0.00 is", "; 0 is") == says
+    wide = replace(here, low=score - 1.0, high=score + 1.0, unit="log-odds")
+    assert str(wide).count("log odds") == 1
+    assert str(replace(here, low=score - 1e-5, high=score + 1e-5)).count("lies between") == 0
+
+
 @LAW
 @given(
     seed=st.integers(0, 99),
@@ -268,9 +367,10 @@ def test_what_several_columns_make_is_attributed_to_them():
 # --- blanks -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", sorted(MODELS))
-def test_without_blanks_there_is_nothing_between(kind):
-    world = make_world(2, kind)
+@LAW
+@given(seed=st.integers(0, 99), kind=st.sampled_from(sorted(MODELS)))
+def test_without_blanks_there_is_nothing_between(seed, kind):
+    world = make_world(seed, kind)
     why = (
         ARMIN(world.classifier, world.schema, desired="yes")
         .fit(world.X)
@@ -354,6 +454,21 @@ def test_an_interval_covers_one_more_draw_as_often_as_it_says():
     assert abs(covered - 0.9) < 4 * np.sqrt(0.09 / 4000)
 
 
+@LAW
+@given(shares=st.lists(st.integers(1, 60), min_size=2, max_size=7), n=st.sampled_from([20, 50, 100]))
+def test_an_interval_of_few_values_covers_what_it_says_and_holds_no_end_that_it_need_not(shares, n):
+    p = np.array(shares) / sum(shares)
+    draws = np.random.default_rng(sum(shares)).choice(len(shares), (n, 500), p=p).astype(float)
+    low, high = interval(draws, np.zeros(500), np.ones(n), 0.9)
+    covered = np.array([p[int(a) : int(b) + 1].sum() for a, b in zip(low, high, strict=True)])
+    assert covered.mean() >= 0.9
+    enough = 0.9 * (n + 1) + 1
+    for k in range(0, 500, 25):
+        inside = ((draws[:, k] >= low[k]) & (draws[:, k] <= high[k])).sum()
+        ends = [(draws[:, k] == end).sum() for end in (low[k], high[k])]
+        assert low[k] == high[k] or inside - min(ends) < enough
+
+
 def test_who_is_first():
     values = np.array([[0.5, 0.4, -1.0, 0.0], [-0.1, -0.2, -0.3, -0.4]])
     assert ranks_first(values, 3).tolist() == [[True, True, False, False], [False] * 4]
@@ -380,6 +495,10 @@ def test_references():
     rejected = world.X[world.classifier.predict(world.X) == "no"]
     with pytest.raises(DataError, match=r"None of the .* people to compare with is accepted"):
         explainer.reasons(row, background=rejected)
+    with pytest.raises(DataError, match="at least one row with a value"):
+        explainer.reasons(row, background=world.X.iloc[:0])
+    with pytest.raises(DataError, match=r"One row is asked about at a time. Got 2 instead"):
+        explainer.reasons(world.X.iloc[:2])
     del explainer.background_
     with pytest.raises(DataError, match="this explainer keeps none"):
         explainer.reasons(row)
@@ -437,6 +556,27 @@ def test_ties_stand_in_the_order_of_the_columns():
     assert tied[2] == (1,)
     assert 3 not in tied
     assert order_of(np.full((1, 2), -1.0), np.zeros((1, 2)), np.ones(1)) == ([], {})
+
+
+def test_ties_name_neither_what_is_not_stated_nor_what_is_protected():
+    """Eight columns that weigh the same, one of them a protected trait: four are stated, the others counted."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (400, 8)), columns=[*"abcdefg", "sex"])
+    model = LogisticRegression().fit(X, X.sum(axis=1) > 4)
+    model.coef_[:], model.intercept_[:] = 1.0, -6.5
+    explainer = ARMIN(model, Schema.infer(X, protected=["sex"]), desired=True, sampler="marginal").fit(X)
+    explainer.background_ = np.ones((20, 8))
+    why = explainer.reasons(dict.fromkeys("abcdefg", 0) | {"sex": 0, "b": None}, n_samples=30)
+    told = why.statements()
+    assert len(told) == 4
+    assert [one.feature.name for one in told] == ["a", "c", "d", "e"]
+    assert "sex" in {name.key for one in why.all_statements for name in one.tied}
+    for i, one in enumerate(told):
+        assert {name.key for name in one.tied} <= {other.feature.name for other in told[:i]}
+        assert len({name.key for name in one.tied}) == len(one.tied)
+        assert one.unnamed == 3
+        assert "sex" not in str(one)
+    assert "3 points that are not named here may weigh as much" in str(told[0])
 
 
 def test_what_a_statement_says_is_true():
@@ -537,7 +677,10 @@ def test_views():
     assert list(why.to_frame()["weight"].abs()) == sorted(why.to_frame()["weight"].abs(), reverse=True)
     assert set("o|") <= set(why.standing.picture())
     pytest.importorskip("matplotlib")
-    assert len(why.plot(language="de").get_yticklabels()) == 5
+    drawn = why.plot(language="de")
+    assert len(drawn.get_yticklabels()) == 5
+    assert not drawn.get_title(loc="left").endswith(":")
+    assert [one.get_text() for one in drawn.get_legend().get_texts()] == ["wo das wahre Gewicht liegen kann"]
 
 
 def test_a_chance_is_the_score_as_a_probability():

@@ -138,10 +138,15 @@ def test_what_if_on_the_command_line(bundle, loans, tmp_path):
     assert lines[0] == "row,share,cost,enough,advice"
     data = json.loads(run("what-if", rows, "--bundle", bundle, "--change", "ExistingLoans=1", "--json").output)
     assert data["ideas"][0]["after"] == 1
-    for wrong, said in (("Loans", "must be NAME=VALUE"), ("Debt=1", "'Debt' is not a column")):
-        bad = run("what-if", rows, "--bundle", bundle, "--change", wrong)
-        assert bad.exit_code != 0
-        assert said in bad.output
+    two = tmp_path / "two.json"
+    two.write_text(json.dumps([loans.applicant, loans.applicant]))
+    for wrong, said in (
+        ("Loans", "must be NAME=VALUE"), ("Debt=1", "'Debt' is not a column"),
+        ("ExistingLoans=many", "must be a number"), ("ExistingLoans=99", "must be in"),
+    ):  # fmt: skip
+        bad = run("what-if", two, "--bundle", bundle, "--change", wrong)
+        assert bad.exit_code == 2
+        assert bad.output.count(said) == 1
     twice = run("what-if", rows, "--bundle", bundle, "--change", "ExistingLoans=1", "--change", "ExistingLoans=0")
     assert "twice" in twice.output
 

@@ -131,7 +131,7 @@ def test_a_row_that_is_all_blanks(world):
 
 
 def test_two_rows_at_once(world):
-    with pytest.raises(DataError, match=r"explain takes one row\. Got 2"):
+    with pytest.raises(DataError, match=r"One row is asked about at a time\. Got 2"):
         explainer(world).fit(world.X).explain(world.X.head(2))
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from armin import ARMIN
 from armin.datasets import make_loans
 from armin.errors import DataError, SchemaError
+from armin.schema import Together
 
 from worlds import MODELS, make_world
 
@@ -90,8 +91,25 @@ def test_an_idea_that_plans_may_not_ask_for_is_judged_and_said():
     found = explainer.what_if(loans.applicant, {"Age": 60})
     assert not found.allowed
     assert "'Age' is immutable" in found.why
+    assert "A plan would not ask for this. Plans leave Age as it is." in str(found)
+    assert "Ein Plan würde das nicht verlangen." in found.text("de")
     locked = explainer.what_if(loans.applicant, {"ExistingLoans": 1}, locked=["ExistingLoans"])
     assert "locked" in locked.why
+    assert "You said that the number of existing loans cannot change." in str(locked)
+
+
+def test_all_that_stands_in_the_way_is_said_in_words():
+    loans = make_loans()
+    schema = loans.schema.update(increase_only=["Income"], decrease_only=["ExistingLoans"]).with_rules(
+        Together(("Purpose", "Income"))
+    )
+    explainer = ARMIN(loans.classifier, schema, desired="approved").fit(loans.X)
+    row = {**loans.applicant, "Income": 40_000}
+    found = explainer.what_if(row, {"Income": 39_000, "ExistingLoans": 3, "Age": 50})
+    assert {one.code for one in found.barred} == {
+        "what_if.fixed", "what_if.only_down", "what_if.only_up", "rules.together"
+    }  # fmt: skip
+    assert str(found).count("A plan would not ask for this.") == len(found.barred)
 
 
 def test_refusals():

@@ -101,7 +101,7 @@ def traits(explainer: Explainer) -> list[str]:
     seen = [feature for i, feature in enumerate(schema) if i in used]
     groups = {
         "used": [f for f in seen if f.protected],
-        "unmarked": [f for f in seen if not f.protected and is_protected(f.name)],
+        "unmarked": [f for f in seen if not f.protected and is_protected(f.name, f.categories)],
     }
     return [
         str(Message(f"review.traits_{code}", labels=tuple(f.named for f in some)))

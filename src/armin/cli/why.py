@@ -83,9 +83,15 @@ def what_if(
     Example: armin what-if ada.json --bundle loans.armin --change ExistingLoans=1
     """
     with told_plainly():
+        import numpy as np
+
+        from armin.explainer.what_if import read_ideas
+
+        idea = _idea(change)
         explainer = open_explainer(source, settings)
         frame = read_people(people, explainer.schema, source.label_column)
-        asked = partial(ask_idea, changes=_idea(change))
+        read_ideas(explainer.schema, np.full(len(explainer.schema), np.nan), idea)  # refused once, and not for each row
+        asked = partial(ask_idea, changes=idea)
         raise typer.Exit(run(explainer, frame, asked, answers, tuple(people.locked or ())))
 
 

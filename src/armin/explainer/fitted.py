@@ -193,7 +193,10 @@ def read_row(schema: Schema, row: Rows | pd.Series[Any], locked: Collection[str]
         schema.position(name)
     codes = schema.encode(row)
     if codes.shape[0] != 1:
-        raise DataError(f"explain takes one row. Got {codes.shape[0]} instead; use explain_many(frame).")
+        raise DataError(
+            f"One row is asked about at a time. Got {codes.shape[0]} instead. For many plans use explain_many(frame); "
+            "ask everything else row by row."
+        )
     told = [i for i, feature in enumerate(schema) if not feature.is_carried]
     if np.isnan(codes[:, told]).all():
         raise DataError(

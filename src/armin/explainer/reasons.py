@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from armin.arrays import FloatArray
-from armin.errors import ParameterError
+from armin.errors import DataError, ParameterError
 from armin.explainer.draw import Sample, draw, row_stream
 from armin.explainer.fitted import Fitted
 from armin.explainer.world import World, find_world
@@ -48,6 +48,8 @@ class Background:
     def of(cls, fitted: Fitted, rows: FloatArray) -> Background:
         """The background of some training rows (B, D); their blanks are filled by one draw each."""
         rows = rows[~np.isnan(rows).all(axis=1)]
+        if not rows.shape[0]:
+            raise DataError("'background' must hold at least one row with a value. Got none. Give some training rows.")
         rng = np.random.default_rng(fitted.settings.random_state)
         complete = np.array(
             [row_sampler(fitted.sampler, row).sample(1, rng).values[0] if np.isnan(row).any() else row for row in rows]

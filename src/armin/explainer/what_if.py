@@ -65,7 +65,8 @@ class WhatIf:
     cost : what the idea costs, as a plan's changes do
     cost_name : the cost's name
     before, after : where the person stands without it and with it; None where nobody is there to compare with
-    why : if a plan would not be allowed to ask for it, what stands in its way
+    why : if a plan would not be allowed to ask for it, the first thing that stands in its way
+    barred : all that does, to be said in any language
     plan : the cheapest way from there, with the idea kept; None where none is needed
     wanted : what the desired decisions are called
     blanks : whether anything is blank after the idea
@@ -93,6 +94,7 @@ class WhatIf:
     plan: Recourse | None
     wanted: tuple[Name, ...]
     blanks: bool
+    barred: tuple[Message, ...] = ()
 
     @property
     def enough(self) -> bool:
@@ -119,8 +121,7 @@ class WhatIf:
         found = [Message("what_if.cost", cost=self.cost, name=self.cost_name)] if self.ideas else []
         if self.after is not None:
             found += self.after.messages
-        if self.why:
-            found.append(Message("what_if.not_allowed", why=self.why))
+        found += [Message("what_if.not_allowed", why=one) for one in self.barred]
         if self.enough:
             found += [Message("what_if.enough")] if self.blanks else []
         elif self.plan is None or not self.plan.found:
@@ -243,8 +244,33 @@ def judge_idea(
         now, _validity(fitted, world, codes, sample), level, _cost(fitted, sample, idea), type(fitted.cost).__name__,
         where[0], where[1], why, plan,
         tuple(Name("decisions", str(label), schema.called(label)) for label in fitted.labels),
-        bool(np.isnan(row).any()),
+        bool(np.isnan(row).any()), _barred(schema, codes, sample.values, after, idea, locked) if why else (),
     )  # fmt: skip
+
+
+def _barred(
+    schema: Schema,
+    codes: FloatArray,
+    before: FloatArray,
+    after: FloatArray,
+    idea: Mapping[int, float],
+    locked: Collection[str],
+) -> tuple[Message, ...]:
+    """All that stands in the way of an idea that the last check refuses as a plan."""
+    found = []
+    for p in idea:
+        feature, moved = schema.features[p], after[:, p] - before[:, p]
+        wrong = {
+            "locked": feature.name in locked,
+            "fixed": feature.direction == "fixed",
+            "only_up": feature.direction == "increase" and bool((moved < 0).any()),
+            "only_down": feature.direction == "decrease" and bool((moved > 0).any()),
+            "frozen": feature.blank_mode == "freeze" and bool(np.isnan(codes[p])),
+        }
+        code = next((code for code, yes in wrong.items() if yes), None)
+        if code is not None:
+            found.append(Message(f"what_if.{code}", label=feature.named))
+    return (*found, *(rule.message(schema) for rule in schema.rules if not rule.allows(schema, before, after).all()))
 
 
 def _moved(rows: FloatArray, idea: Mapping[int, float]) -> FloatArray:

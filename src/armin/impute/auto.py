@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from copy import copy, deepcopy
 
@@ -19,6 +20,8 @@ from armin.schema import Schema
 from armin.words import Message
 
 __all__ = ["AutoSampler"]
+
+_log = logging.getLogger("armin")
 
 _HELD_OUT = 0.25
 _DRAWS = 50
@@ -88,6 +91,7 @@ class AutoSampler(
         self.scores_, self.judged_ = {}, 0
         self.taken_ = self._best(named, X, schema) if len(named) > 1 else next(iter(named))
         self.chosen_ = deepcopy(named[self.taken_]).fit(X, schema)
+        _log.info(str(self.message))
 
     def _named(self) -> dict[str, Sampler]:
         given: object = self.candidates
@@ -146,8 +150,8 @@ class AutoSampler(
         return thin
 
     def kept(self) -> list[str]:
-        """What the sampler that was taken keeps."""
-        return kept(self.chosen_, self.role)
+        """Which sampler was taken and why, and what that one keeps."""
+        return [str(self.message), *kept(self.chosen_, self.role)]
 
     def sample(self, row: ArrayLike, n: int, rng: np.random.Generator) -> Draws:
         """``n`` completions of ``row`` (D,) by the sampler that was taken."""

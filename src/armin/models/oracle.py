@@ -50,7 +50,7 @@ class Oracle:
         self.carried: Carried | None = None
         check_fitted(estimator)
         self.target = find_target(estimator, desired, threshold)
-        self.names = _input_names(estimator)
+        self.names = _as_spelled(_input_names(estimator), schema)
         self.taken = self.names
         """All columns that the estimator was fitted on; ``names`` leaves out those that it drops unseen."""
         if self.names is not None:
@@ -220,6 +220,14 @@ def _input_names(estimator: Any) -> list[str] | None:
     if names is None:  # a step that takes its columns by their names
         names = next((getattr(step, "variable_names", None) for step in unwrap(estimator)[0][:1]), None)
     return None if names is None else [str(n) for n in names]
+
+
+def _as_spelled(names: list[str] | None, schema: Schema) -> list[str] | None:
+    """The names as the schema has them: LightGBM remembers "loan amount" as "loan_amount"."""
+    if names is None:
+        return None
+    known = {name.replace(" ", "_"): name for name in schema.names}
+    return [name if name in schema.names else known.get(name, name) for name in names]
 
 
 def laid_open(step: Any) -> list[Any]:

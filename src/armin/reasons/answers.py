@@ -184,7 +184,7 @@ class Reasons:
                 Statement(
                     feature, kind, sentence_of(feature, i, kind, value, self.people, share, way),
                     self._sign * float(mean[k]), share,
-                    tuple(schema.features[j % d].named for j in tied.get(k, ()) if j % d != i),
+                    tuple(dict.fromkeys(schema.features[j % d].named for j in tied.get(k, ()) if j % d != i)),
                     proxies(self.people, i),
                 )
             )  # fmt: skip
@@ -202,11 +202,14 @@ class Reasons:
             raise ParameterError(f"'most' must be a whole number from 1 to {MOST_STATEMENTS}. Got {most!r} instead.")
         told = tuple(one for one in self.all_statements if protected or not one.protected)
         shown = [one.feature.name for one in told[:most]]
-        # said once: by the later of two, or beside one that is left out
+        # ties are said once, by the later of two; who is not stated is counted and not named, as it may be protected
         return tuple(
-            replace(one, tied=tuple(name for name in one.tied if name.key not in shown[i:]))
+            replace(
+                one, tied=tuple(name for name in one.tied if name.key in shown[:i]),
+                unnamed=sum(name.key not in shown for name in one.tied),
+            )
             for i, one in enumerate(told[:most])
-        )
+        )  # fmt: skip
 
     @property
     def withheld(self) -> tuple[Statement, ...]:
@@ -229,9 +232,9 @@ class Reasons:
         """What stands below the reasons."""
         found = []
         blank = [weight for weight in self.weights if weight.blank]
-        sure = [s for s in self.statements() if blank and s.kind == "value"]
-        if sure:
-            found.append(Message("why.share", label=sure[0].feature.named, share=sure[0].top, most=self.most))
+        told = [s for s in self.statements() if blank and s.kind == "value" and s.top > 0.5]
+        if told:
+            found.append(Message("why.share", label=told[0].feature.named, share=told[0].top, most=self.most))
         if self.unknown:
             found.append(Message("why.unknown", labels=tuple(f.named for f in self.unknown), most=self.most))
         if self.withheld:

@@ -61,21 +61,48 @@ def interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Between which numbers (K,) the quantity of the real person lies with probability ``level``.
 
-    If the real person is like one more completion, the ranks are those that have this probability for any distribution;
-    what was sampled adds its error on both sides.
+    If the real person is like one more completion, the ranks are those that have this probability for any distribution.
+    Where completions share a quantity, these ranks hold more than they must: what is shared at an end is then left out,
+    the smaller end first, as long as the completions between the ends are still as many as the ranks ask for.
+    What was sampled adds its error on both sides.
     """
     order = np.argsort(values, axis=0, kind="stable")
     ordered = np.take_along_axis(values, order, axis=0)
     share = weights / weights.sum()
-    size = 1.0 / (share**2).sum()
+    size = 1.0 / float((share**2).sum())
     reached = np.cumsum(share[order], axis=0) * size / (size + 1.0)
     tail = (1.0 - level) / 2.0
     n = values.shape[0]
     low_at = np.clip((reached <= tail + 1e-12).sum(axis=0) - 1, 0, n - 1)
     high_at = np.clip((reached < 1.0 - tail - 1e-12).sum(axis=0), 0, n - 1)
-    columns = np.arange(values.shape[1])
+    low, high = np.empty(values.shape[1]), np.empty(values.shape[1])
+    enough = (level * (size + 1.0) + 1.0) / size  # between the ends of c draws lie c - 1 of the n + 1 gaps
+    for k in range(values.shape[1]):
+        low[k], high[k] = _without_ends(ordered[:, k], share[order[:, k]], int(low_at[k]), int(high_at[k]), enough)
     error = norm.isf(tail) * np.sqrt(within)
-    return ordered[low_at, columns] - error, ordered[high_at, columns] + error
+    return low - error, high + error
+
+
+def _without_ends(ordered: FloatArray, share: FloatArray, first: int, last: int, enough: float) -> tuple[float, float]:
+    """The ends of ``ordered[first : last + 1]``, less the equal quantities at either end that are not needed.
+
+    >>> _without_ends(np.array([0.0, 1.0, 1.0, 1.0, 5.0]), np.full(5, 0.2), 0, 4, 0.6)
+    (1.0, 1.0)
+    """
+    dust = _DUST * float(np.abs(ordered).max())
+    if ordered[last] - ordered[first] <= dust:
+        return float(ordered[first]), float(ordered[last])
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > dust]))
+    shares, lowest, highest = np.add.reduceat(share, starts), ordered[starts], ordered[np.append(starts[1:], 0) - 1]
+    a, b = (int(np.searchsorted(starts, at, side="right")) - 1 for at in (first, last))
+    held = float(shares[a : b + 1].sum())
+    while a < b:
+        smaller = min(shares[a], shares[b])
+        if held - smaller < enough - 1e-12:
+            break
+        held -= smaller
+        a, b = (a + 1, b) if shares[a] <= shares[b] else (a, b - 1)
+    return float(lowest[a]), float(highest[b])
 
 
 def ranks_first(values: FloatArray, most: int) -> BoolArray:

@@ -94,7 +94,7 @@ def read_score(read: ReadClassifier, oracle: Oracle, rows: FloatArray, unit: Uni
     own = _own(read, oracle, rows)
     if unit is None or own.unit == unit:
         return own
-    return _in_unit(own, unit, oracle)
+    return _in_unit(own, unit, oracle, rows)
 
 
 def _own(read: ReadClassifier, oracle: Oracle, rows: FloatArray) -> Score:
@@ -102,7 +102,7 @@ def _own(read: ReadClassifier, oracle: Oracle, rows: FloatArray) -> Score:
     model = read.model
     ways = () if isinstance(model, BlackBox) else model.decision.ways()
     if isinstance(model, BlackBox) or len(ways) != 1 or ways[0].coefficients.shape[0] != 1:
-        return _asked(read, oracle)
+        return _asked(read, oracle, rows)
     coefficients, cut = ways[0].coefficients[0], float(ways[0].cuts[0])
     plain = Margin(coefficients)
     share = _shares(oracle, rows)
@@ -149,24 +149,51 @@ def _shares(oracle: Oracle, rows: FloatArray) -> FloatArray | None:
     return np.asarray(found[:, list(oracle.target.accepted)].sum(axis=1))
 
 
-def _asked(read: ReadClassifier, oracle: Oracle) -> Score:
-    """The score of a model that must be asked."""
-    if hasattr(oracle.estimator, "predict_proba"):
-        threshold = oracle.threshold
-        if threshold is None and oracle.target.classes.size == 2:
-            threshold = 0.5
-
-        def share(codes: FloatArray) -> FloatArray:
-            found = _shares(oracle, codes)
-            assert found is not None  # noqa: S101  the classifier has just said that it states one
-            return found
-
-        return Score(read, "probability", threshold, None, share, share)
+def _asked(read: ReadClassifier, oracle: Oracle, rows: FloatArray) -> Score:
+    """The score of a model that must be asked: a probability, points of its own, or its decision."""
+    stated, points = _stated(read, oracle, rows), _points(oracle, rows)
+    if stated is not None and (stated.threshold is not None or points is None):
+        return stated
+    if points is not None:
+        return Score(read, "points", 0.0, None, points, points)
 
     def decision(codes: FloatArray) -> FloatArray:
         return oracle.accepts(codes).astype(np.float64)
 
     return Score(read, "decision", 0.5, None, decision, decision)
+
+
+def _stated(read: ReadClassifier, oracle: Oracle, rows: FloatArray) -> Score | None:
+    """What the classifier calls the probability; without a threshold if one half is not where it decides."""
+    found = _shares(oracle, rows)
+    if found is None:
+        return None
+    threshold = oracle.threshold
+    if threshold is None and oracle.target.classes.size == 2:
+        clear = found != 0.5
+        threshold = 0.5 if np.array_equal(found[clear] > 0.5, oracle.accepts(rows)[clear]) else None
+
+    def share(codes: FloatArray) -> FloatArray:
+        shares = _shares(oracle, codes)
+        assert shares is not None  # noqa: S101  the classifier has just stated some
+        return shares
+
+    return Score(read, "probability", threshold, None, share, share)
+
+
+def _points(oracle: Oracle, rows: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
+    """The classifier's own ``decision_function``, if its sign is the decision; None if there is no such number."""
+    if not hasattr(oracle.estimator, "decision_function") or oracle.target.classes.size != 2:
+        return None
+    sign = 1.0 if oracle.target.accepted == (1,) else -1.0
+
+    def points(codes: FloatArray) -> FloatArray:
+        found: FloatArray = sign * np.asarray(oracle.estimator.decision_function(oracle.table(codes)), dtype=np.float64)
+        return found
+
+    found = points(rows)
+    same = found.shape == rows.shape[:1] and np.array_equal(found > 0.0, oracle.accepts(rows))
+    return points if same else None
 
 
 def _blanks_asked(oracle: Oracle, unit: Unit) -> Callable[[FloatArray], FloatArray] | None:
@@ -182,15 +209,16 @@ def _blanks_asked(oracle: Oracle, unit: Unit) -> Callable[[FloatArray], FloatArr
     return scores
 
 
-def _in_unit(own: Score, unit: Unit, oracle: Oracle) -> Score:
+def _in_unit(own: Score, unit: Unit, oracle: Oracle, rows: FloatArray) -> Score:
     """A score in other units than the model's own."""
-    if own.unit == "decision" or (own.unit == "points" and _lacks_share(oracle)):
-        raise ModelError(
-            f"{type(oracle.estimator).__name__} states no probability, so reasons in the unit {unit!r} are not there. "
-            "Leave 'unit' out, or use a classifier with predict_proba."
-        )
-    if own.unit == "points":
-        own = _asked(own.read, oracle)
+    if own.unit in ("decision", "points"):
+        stated = _stated(own.read, oracle, rows)
+        if stated is None:
+            raise ModelError(
+                f"{type(oracle.estimator).__name__} states no probability, so reasons in the unit {unit!r} are not "
+                "there. Leave 'unit' out, or use a classifier with predict_proba."
+            )
+        own = stated
         if unit == "probability":
             return own
     change: Callable[[FloatArray], FloatArray] = (
@@ -202,7 +230,3 @@ def _in_unit(own: Score, unit: Unit, oracle: Oracle) -> Score:
         own, unit=unit, threshold=threshold, margin=None, ask=lambda codes: change(ask(codes)),
         blanks=None if blanks is None else lambda codes: change(blanks(codes)),
     )  # fmt: skip
-
-
-def _lacks_share(oracle: Oracle) -> bool:
-    return not hasattr(oracle.estimator, "predict_proba")

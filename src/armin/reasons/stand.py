@@ -16,6 +16,8 @@ __all__ = ["Standing", "said_score", "said_weight", "standing"]
 
 WIDTH = 41
 """Signs of the picture in text."""
+_DUST = 1e-6  # a threshold so small beside the scores is zero, made in single precision or by a strict rule
+_MOST_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -67,18 +69,32 @@ class Standing:
     @property
     def messages(self) -> tuple[Message, ...]:
         """Where somebody stands, to be said in any language."""
-        say = {"score": said_score(self.decided, self.unit)}
-        if self.threshold is None:
-            found = [Message("stand.score", **say)]
-        else:
-            found = [Message("stand.needed", threshold=said_score(self.threshold, self.unit), **say)]
+        if self.unit == "decision":
+            return (Message("stand.decision"),)
+        found = [self._beside_threshold]
         if self.open:
-            low, high = said_score(self.low, self.unit), said_score(self.high, self.unit)
-            found.append(Message("stand.open" if self.submitted is None else "stand.told", low=low, high=high))
+            low, high = (_written(end, self.unit) for end in (self.low, self.high))
+            if str(low) != str(high):
+                found.append(Message("stand.open" if self.submitted is None else "stand.told", low=low, high=high))
         return tuple(found)
 
+    @property
+    def _beside_threshold(self) -> Message:
+        """The score and what is needed, with as many digits as tell the two apart."""
+        if self.threshold is None:
+            return Message("stand.score", score=said_score(self.decided, self.unit))
+        largest = max(abs(self.decided), abs(self.low), abs(self.high))
+        needed = 0.0 if abs(self.threshold) <= _DUST * largest else self.threshold
+        more = 0
+        while more < _MOST_DIGITS and self.decided != needed and _same(self.decided, needed, self.unit, more):
+            more += 1
+        score, threshold = said_score(self.decided, self.unit, more), _written(needed, self.unit, more)
+        return Message("stand.needed", score=score, threshold=threshold)
+
     def picture(self) -> str:
-        """A line of text: the range, the score (o) and the threshold (|)."""
+        """A line of text: the range, the score (o) and the threshold (|); nothing where there is no score."""
+        if self.unit == "decision":
+            return ""
         points = [self.low, self.high, self.decided] + ([] if self.threshold is None else [self.threshold])
         least, most = min(points), max(points)
         wide = (most - least) or 1.0
@@ -131,11 +147,10 @@ def standing(
     )  # fmt: skip
 
 
-def said_score(score: float, unit: Unit) -> Message:
-    """A score, for a message."""
-    if unit in ("probability", "decision"):
-        return Message("stand.share", share=min(1.0, max(0.0, score)))
-    return Message(f"stand.{unit.replace('-', '_')}", score=_rounded(score))
+def said_score(score: float, unit: Unit, more: int = 0) -> Message:
+    """A score with its unit, for a message; ``more`` digits than usual."""
+    written = _written(score, unit, more)
+    return written if isinstance(written, Message) else Message(f"stand.{unit.replace('-', '_')}", score=written)
 
 
 def said_weight(weight: float, unit: Unit) -> Message:
@@ -145,8 +160,24 @@ def said_weight(weight: float, unit: Unit) -> Message:
     return Message(f"stand.{unit.replace('-', '_')}", score=_rounded(weight))
 
 
-def _rounded(number: float) -> Quantity:
-    """Two decimals, and two digits of what is smaller."""
+def _written(score: float, unit: Unit, more: int = 0) -> Message | Quantity:
+    """A score without the name of its unit."""
+    if unit not in ("probability", "decision"):
+        return _rounded(score, more)
+    share = min(1.0, max(0.0, score))
+    if not more:
+        return Message("stand.share", share=share)
+    return Message("language.percent", number=Quantity(round(100.0 * share, more) + 0.0, step=10.0**-more))
+
+
+def _same(one: float, other: float, unit: Unit, more: int) -> bool:
+    """Whether two scores read the same."""
+    return str(said_score(one, unit, more)) == str(said_score(other, unit, more))
+
+
+def _rounded(number: float, more: int = 0) -> Quantity:
+    """Two decimals and ``more``, and as many digits of what is smaller."""
+    digits = 2 + more
     if number == 0.0 or abs(number) >= 0.095:
-        return Quantity(round(number, 2) + 0.0, step=0.01)
-    return Quantity(float(f"{number:.2g}"))
+        return Quantity(round(number, digits) + 0.0, step=10.0**-digits)
+    return Quantity(float(f"{number:.{digits}g}"))

@@ -41,6 +41,7 @@ class Statement:
     weight : what it weighs, in units of the score
     top : the share of plausible cases in which it is among the first
     tied : features from whose weight it cannot be told apart
+    unnamed : how many more of these are not named, since they are not among the reasons that are stated
     tells : protected features about which its feature tells much
 
     Examples
@@ -59,6 +60,7 @@ class Statement:
     top: float
     tied: tuple[Name, ...] = ()
     tells: tuple[Name, ...] = ()
+    unnamed: int = 0
 
     @property
     def code(self) -> str:
@@ -76,6 +78,8 @@ class Statement:
         found = [self.message]
         if self.tied:
             found.append(Message("reason.tied", labels=self.tied))
+        if self.unnamed:
+            found.append(Message("reason.tied_unnamed", n=self.unnamed))
         if self.tells:
             found.append(Message("reason.tells", label=self.feature.named, labels=self.tells))
         return tuple(found)
@@ -92,7 +96,8 @@ class Statement:
         return {
             "feature": self.feature.name, "label": self.feature.title, "kind": self.kind, "code": self.code,
             "weight": self.weight, "top": self.top, "protected": self.protected,
-            "tied": [one.key for one in self.tied], "tells": [one.key for one in self.tells], "sentence": str(self),
+            "tied": [one.key for one in self.tied], "unnamed": self.unnamed,
+            "tells": [one.key for one in self.tells], "sentence": str(self),
             "messages": [message.to_dict() for message in self.messages],
         }  # fmt: skip
 

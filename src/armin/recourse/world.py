@@ -54,7 +54,7 @@ class World:
         """The question in words; None where nothing is blank, since all questions are then the same."""
         if not self.blanks:
             return None
-        return Message(f"world.{self.decision or 'none'}.{self.reapply}")
+        return Message(f"world.{'accepted' if self.accepted else self.decision or 'none'}.{self.reapply}")
 
     def to_dict(self) -> dict[str, Any]:
         """The question as plain data."""

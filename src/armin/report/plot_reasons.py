@@ -25,12 +25,15 @@ def plot_reasons(
     shown = list(rows)[::-1]
     colours = [INK["good"] if weight > 0 else INK["bad"] for _, weight, _, _ in shown]
     ax.barh(places, [weight for _, weight, _, _ in shown], color=colours, height=0.6)
-    for i, (_, _, low, high) in enumerate(shown):
-        if high > low:
-            ax.plot([low, high], [i, i], color=INK["grey"], linewidth=2, solid_capstyle="butt")
+    wide = [(i, low, high) for i, (_, _, low, high) in enumerate(shown) if high > low]
+    for k, (i, low, high) in enumerate(wide):
+        named = {"label": _said(words, "plot.left_open")} if k == 0 else {}
+        ax.plot([low, high], [i, i], color=INK["grey"], linewidth=2, solid_capstyle="butt", **named)
+    if wide:
+        ax.legend(loc="best", frameon=False, fontsize=9)
     ax.set_yticks(places, [_wrapped(name.said(words), LABEL) for name, *_ in shown])
     ax.axvline(0, color=INK["grey"], linewidth=0.8)
-    ax.set_title(_wrapped(headline.said(words), TITLE), loc="left", fontsize=10)
+    ax.set_title(_wrapped(headline.said(words).rstrip(":"), TITLE), loc="left", fontsize=10)
     ax.xaxis.set_major_formatter(lambda number, _: words.number(round(number, 6)))
     ax.set_xlabel(_said(words, f"plot.weight_{unit.replace('-', '_')}"))
     ax.spines[["top", "right"]].set_visible(False)

@@ -18,7 +18,8 @@ def reasons_text(
     headline: Message, stand: Sequence[Message], reasons: Said, below: Sequence[Message], picture: str, language: str
 ) -> str:
     """Reasons as lines of text."""
-    lines = [" ".join(message.text(language) for message in stand), f"  {picture}", "", headline.text(language)]
+    lines = [" ".join(message.text(language) for message in stand), *([f"  {picture}"] if picture else [])]
+    lines += ["", headline.text(language)]
     for i, (messages, weight) in enumerate(reasons, start=1):
         lines.append(f"  {i}. {' '.join(m.text(language) for m in messages)} ({weight.text(language)})")
     return "\n".join([*lines, *(message.text(language) for message in below)])
@@ -45,7 +46,7 @@ def reasons_html(
     parts = [
         f'<div style="{style}border-radius:6px;padding:.7rem 1rem;line-height:1.45">',
         f"<div>{said(stand)}</div>",
-        stand_svg(where, " ".join(message.text(language) for message in stand)),
+        "" if where["unit"] == "decision" else stand_svg(where, " ".join(message.text(language) for message in stand)),
         f"<strong>{said([headline])}</strong>",
     ]
     if items:

@@ -29,6 +29,15 @@ _PROTECTED_PAIRS = (
     {"skin", "colour"}, {"civil", "status"}, {"sexual", "orientation"}, {"sexuelle", "orientierung"},
     {"national", "origin"}, {"country", "origin"}, {"over", "18"}, {"foreignworker"}, {"maritalstatus"},
 )  # fmt: skip
+_TRAITS = {
+    "male", "female", "woman", "women", "husband", "wife", "widow", "widowed", "widower", "divorced", "married",
+    "unmarried", "maennlich", "weiblich", "frau", "ehefrau", "ehemann", "verheiratet", "ledig", "geschieden",
+    "verwitwet", "hispanic", "caucasian", "muslim", "catholic", "protestant", "jewish", "katholisch", "evangelisch",
+}  # fmt: skip
+"""Words that values of a protected trait are made of."""
+_MAYBE_TRAITS = {"single", "man", "men", "mann", "separated", "divers", "other", "none", "asian", "christian"}
+"""Words that are one beside another."""
+_LETTERS = ({"m", "f"}, {"m", "w"}, {"m", "w", "d"}, {"f", "m", "x"})
 _AGES = {"age", "alter", "lebensalter"}
 _THINGS = {
     "account", "konto", "vehicle", "car", "auto", "fahrzeug", "house", "haus", "building", "gebaeude", "credit", "loan",
@@ -73,14 +82,30 @@ def words_of(name: str) -> list[str]:
     return re.findall(r"[a-z]+|\d+", folded)
 
 
-def is_protected(name: str) -> bool:
-    """Whether a name sounds like a trait that the law protects, or that nobody chooses.
+def is_protected(name: str, values: Sequence[object] = ()) -> bool:
+    """Whether a column looks like a trait that the law protects, or that nobody chooses: by its name, or its values.
 
     >>> [is_protected(n) for n in ("foreign_worker", "Familienstand", "AGE", "account_age", "percentage")]
     [True, True, True, False, False]
+    >>> is_protected("status", ["male single", "female div/sep"]), is_protected("house", ["single family", "flat"])
+    (True, False)
     """
-    words = words_of(name)
-    found = set(words)
+    return _named_protected(name) or _tells_trait(values)
+
+
+def _tells_trait(values: Sequence[object]) -> bool:
+    """Whether categories are those of a protected trait: at least two of them say so."""
+    said = [set(words_of(value)) for value in values if isinstance(value, str)]
+    if len(said) != len(values) or len(said) < 2:
+        return False
+    if all(len(words) == 1 for words in said) and set().union(*said) in _LETTERS:
+        return True
+    sure = sum(bool(words & _TRAITS) for words in said)
+    return sure >= 1 and sum(bool(words & (_TRAITS | _MAYBE_TRAITS)) for words in said) >= 2
+
+
+def _named_protected(name: str) -> bool:
+    found = set(words_of(name))
     if found & _PROTECTED or any(pair <= found for pair in _PROTECTED_PAIRS):
         return True
     return bool(found & _AGES) and not found & _THINGS
@@ -138,7 +163,7 @@ def is_code(name: str) -> bool:
     (True, False, False)
     """
     words = set(words_of(name))
-    return bool(words & _CODES or (is_protected(name) and not words & _AGES)) and not words & _COUNTS
+    return bool(words & _CODES or (_named_protected(name) and not words & _AGES)) and not words & _COUNTS
 
 
 def is_answer(name: str) -> bool:

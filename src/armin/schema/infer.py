@@ -53,7 +53,7 @@ def _infer_feature(name: str, column: pd.Series[Any], overrides: Overrides, note
         raise SchemaError(f"Column names must be different. {name!r} occurs twice.")
     numeric = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb"
     present = column.dropna() if numeric else column[[not is_blank(value) for value in column.tolist()]]
-    guarded = not overrides.settles(name) and is_protected(name)
+    guarded = not overrides.settles(name) and is_protected(name, _few_texts(present))
     if name in overrides.carried or overrides.kinds.get(name) == "carried":
         return overrides.apply(Feature(name, "carried", protected=guarded))
     told = any(name in said for said in (overrides.kinds, overrides.categories, overrides.bounds, overrides.step))
@@ -75,6 +75,14 @@ def _infer_feature(name: str, column: pd.Series[Any], overrides: Overrides, note
         settled = f"immutable=[{name!r}]"
         notes.append(Question(name, "constant", Message("review.constant", name=repr(name), code=settled)))
     return overrides.apply(replace(feature, protected=guarded))
+
+
+def _few_texts(present: pd.Series[Any]) -> list[Any]:
+    """The different values of a column of few texts, which may say by themselves what they are about."""
+    if pd.api.types.is_numeric_dtype(present.dtype):
+        return []
+    found = list(dict.fromkeys(value for value in present.tolist() if isinstance(value, str)))
+    return found if len(found) <= FEW_PLACES else []
 
 
 def _only_carried(name: str, column: pd.Series[Any], present: pd.Series[Any]) -> Message | None:

@@ -16,6 +16,10 @@ About = Literal[
 ]
 
 
+TOGETHER: tuple[About, ...] = ("history", "identifier")
+"""What a table may have dozens of, such as one bill for each month."""
+
+
 class SchemaNote(UserWarning):
     """What ``Schema.infer`` decided without being told; say it yourself, and the note is gone."""
 
@@ -60,7 +64,7 @@ class Review:
     >>> schema = Schema((Feature("age", "integer", lower=18, upper=90),))
     >>> print(schema.review())
     1 question about the columns:
-      1. 'age' sounds like a protected trait, and advice may change it. Should it stay as it is? protected=['age'].
+      1. 'age' looks like a protected trait, and advice may change it. Should it stay as it is? protected=['age'].
     """
 
     questions: tuple[Question, ...] = ()
@@ -75,12 +79,21 @@ class Review:
         """The questions about one column."""
         return tuple(question for question in self.questions if question.column == column)
 
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The questions as they are printed: what is asked about several columns in the same words is asked once."""
+        found: dict[object, list[Question]] = {}
+        for i, question in enumerate(self.questions):
+            found.setdefault(question.message.code if question.about in TOGETHER else i, []).append(question)
+        return tuple(some[0].message if len(some) == 1 else _together(some) for some in found.values())
+
     def text(self, language: str = "en") -> str:
         """All questions in a language."""
         if not self.questions:
             return Message("review.none").text(language)
-        head = Message("review.head", n=len(self.questions)).text(language)
-        return "\n".join([head, *(f"  {i}. {q.message.text(language)}" for i, q in enumerate(self.questions, start=1))])
+        asked = self.messages
+        head = Message("review.head", n=len(asked)).text(language)
+        return "\n".join([head, *(f"  {i}. {one.text(language)}" for i, one in enumerate(asked, start=1))])
 
     def __str__(self) -> str:
         return self.text()
@@ -88,5 +101,15 @@ class Review:
     def _repr_html_(self) -> str:
         if not self.questions:
             return f"<p>{escape(str(self))}</p>"
-        listed = "".join(f"<li>{escape(str(question))}</li>" for question in self.questions)
-        return f"<p>{escape(Message('review.head', n=len(self.questions)).text())}</p><ol>{listed}</ol>"
+        asked = self.messages
+        listed = "".join(f"<li>{escape(str(one))}</li>" for one in asked)
+        return f"<p>{escape(Message('review.head', n=len(asked)).text())}</p><ol>{listed}</ol>"
+
+
+def _together(questions: list[Question]) -> Message:
+    """One question about several columns, with one answer for all of them."""
+    first = questions[0].message
+    names = [question.column for question in questions]
+    word = first["code"].partition("=")[0]
+    said = ", ".join(map(repr, names))
+    return Message(first.code, **{**first.values, "name": said, "code": f"{word}={names}", "n": len(names)})

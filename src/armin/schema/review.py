@@ -71,12 +71,12 @@ def _by_name(feature: Feature, features: Sequence[Feature]) -> list[Question]:
         same = feature.low_code == feature.high_code
         return [_question(feature, "constant", "constant", "immutable=[{name}]", FIXED)] if same else []
     found = []
-    if is_identifier(name):
-        found.append(_question(feature, "identifier", "identifier", "carried=[{name}]", CARRIED))
-    if is_protected(name):
+    if is_identifier(name) and (feature.is_number or len(feature.categories) > FEW_VALUES):
+        found.append(_question(feature, "identifier", "identifier", "carried=[{name}]", CARRIED, n=1))
+    if is_protected(name, feature.categories):
         found.append(_question(feature, "protected", "protected_free", "protected=[{name}]", "protected = true"))
     elif is_history(name, names):
-        found.append(_question(feature, "history", "history", "immutable=[{name}]", FIXED))
+        found.append(_question(feature, "history", "history", "immutable=[{name}]", FIXED, n=1))
     if one_way(name) and feature.is_ordered and feature.kind != "binary" and feature.direction in ("any", "decrease"):
         found.append(_question(feature, "direction", "one_way", "increase_only=[{name}]", 'direction = "increase"'))
     if is_answer(name):
@@ -105,7 +105,7 @@ def _by_content(feature: Feature, column: pd.Series[Any] | None, labels: Any) ->
     free = feature.kind == "integer" and feature.actionable
     running = feature.high_code - feature.low_code < 2 * distinct  # a running number, not a wage
     if free and running and distinct == present.sum() >= 2 * ENOUGH_ROWS:
-        found.append(_question(feature, "identifier", "identifier", "carried=[{name}]", CARRIED))
+        found.append(_question(feature, "identifier", "identifier", "carried=[{name}]", CARRIED, n=1))
     return found
 
 
