@@ -147,6 +147,7 @@ class Paired:
     n : people that both were asked about
     better, worse : people for whom only the first, only the second, is valid
     p : of the exact sign test
+    gain : the valid ratio of the first minus that of the second
     cost : first minus second, where both have an action
     cost_valid : the same, where both are valid
     """
@@ -155,6 +156,7 @@ class Paired:
     better: int
     worse: int
     p: float
+    gain: Mean
     cost: Mean
     cost_valid: Mean
 
@@ -179,7 +181,7 @@ def paired(first: list[Row], second: list[Row]) -> Paired:
     p = float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
     priced = [(a, b) for a, b in both if a.get("cost") is not None and b.get("cost") is not None]
     return Paired(
-        len(both), better, worse, p,
+        len(both), better, worse, p, mean(float(bool(a["valid"])) - bool(b["valid"]) for a, b in both),
         mean(a["cost"] - b["cost"] for a, b in priced),
         mean(a["cost"] - b["cost"] for a, b in priced if a["valid"] and b["valid"]),
     )  # fmt: skip
