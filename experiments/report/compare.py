@@ -87,9 +87,9 @@ def _optimum(read: Rows) -> list[str]:
             model,
             len(group),
             found.n,
-            f"{found.cost.value:.3f} ± {found.cost.half:.3f}" if found.n else "–",
+            f"{found.cost.value:.3f} ± {found.cost.half:.3f}" if found.cost.n else "–",
         ]
-        if theirs is not None and found.n:
+        if theirs is not None and found.cost.n:
             line += [
                 f"*{theirs['average_cost']:.3f}* ({theirs['instances']:.0f})",
                 f"{100 * (found.cost.value / theirs['average_cost'] - 1):+.1f} %",

@@ -7,7 +7,7 @@ import math
 from experiments.methods import label_of
 from experiments.report.clusters import valid_of
 from experiments.report.published import published
-from experiments.report.stats import Mean, Share, by, summarise
+from experiments.report.stats import Mean, Share, by, shown, summarise
 from experiments.report.tables import NONE, Rows, listed, markdown, plural
 from experiments.store import Row
 
@@ -49,7 +49,7 @@ def _table(rows: list[Row], *, with_paper: bool) -> str:
             found = summarise(mine.get(method, []))
             theirs = published(dataset, model, NAMES[method]) if with_paper else None
             text = "–" if not found.n else (
-                f"{100 * found.valid.value:.0f} % · {found.cost.value:.2f} · {found.sign.value:.2f}"
+                f"{100 * found.valid.value:.0f} % · {shown(found.cost.value, '.2f')} · {shown(found.sign.value, '.2f')}"
             )  # fmt: skip
             if theirs is not None:
                 text += (
@@ -71,10 +71,10 @@ def _agreement(rows: list[Row]) -> list[str]:
         agree, total, others = 0, 0, []
         for (dataset, model, method), group in by(rows, "dataset", "model", "method").items():
             theirs, found = published(dataset, model, NAMES[method]), summarise(group)
-            if theirs is None or not found.n:
+            ours: Share | Mean = {"valid_ratio": found.valid, "average_cost": found.cost}.get(measure, found.sign)
+            if theirs is None or not ours.n:
                 continue
             total += 1
-            ours: Share | Mean = {"valid_ratio": found.valid, "average_cost": found.cost}.get(measure, found.sign)
             if _near(ours, theirs[measure], theirs["instances"]):
                 agree += 1
             else:

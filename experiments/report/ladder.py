@@ -104,7 +104,7 @@ def _optimum(read: Rows) -> list[str]:
     for (dataset, model), group in by(rows, "dataset", "model").items():
         mine = summarise(group)
         theirs = published(dataset, model, "optimal")
-        if not mine.n or theirs is None:
+        if not mine.cost.n or theirs is None:
             continue
         off = mine.cost.value / theirs["average_cost"] - 1
         if model.endswith("-published"):
@@ -188,6 +188,7 @@ def _body(rows: list[Row], order: list[str], *, with_paper: bool) -> list[list[o
         if before is not None:
             step = paired(mine[name], before)
             gain = f"{100 * step.gain.value:+.0f} ± {100 * step.gain.half:.0f} points{' !' if step.p < 0.05 else ''}"
+            gain = gain if step.n else "–"
             cost = f"{step.cost.value:+.2f} ± {step.cost.half:.2f}" if step.cost.n else "–"
         body.append([label_of(name), found.n, found.valid, gain, found.cost, cost, found.sign])
         before = mine[name]
@@ -241,6 +242,8 @@ def _claims(read: Rows) -> list[str]:
         fills = [m for m in ("mean-published", "knn-published", "mice-published") if m in mine]
         less = [m for m in fills if paired(mine[m], ours).less_valid]
         dearer = paired(robust, ours).cost
+        if not dearer.n:
+            continue
         out.append(
             f"{title}: {len(less)} of {plural(len(fills), 'ImputationAR')} less valid than ARMIN by a sign test (p < "
             f"0.05); RobustAR costs {dearer.value:+.2f} ± {dearer.half:.2f} more, person by person."

@@ -12,7 +12,20 @@ from scipy.stats import binomtest, norm
 
 from experiments.store import Row
 
-__all__ = ["Mean", "Paired", "Share", "Summary", "by", "counted", "mean", "paired", "share", "statuses", "summarise"]
+__all__ = [
+    "Mean",
+    "Paired",
+    "Share",
+    "Summary",
+    "by",
+    "counted",
+    "mean",
+    "paired",
+    "share",
+    "shown",
+    "statuses",
+    "summarise",
+]
 
 LEVEL = 0.95
 Z = float(norm.ppf((1 + LEVEL) / 2))
@@ -60,6 +73,15 @@ class Mean:
 
     def __repr__(self) -> str:
         return "–" if not self.n else f"{round(self.value, 2) + 0.0:.2f} ± {self.half:.2f}"
+
+
+def shown(number: float, form: str, scale: float = 1.0) -> str:
+    """A number in a format, or a dash if there is none.
+
+    >>> shown(0.5, ".0f", 100), shown(math.nan, ".2f")
+    ('50', '–')
+    """
+    return "–" if math.isnan(number) else f"{scale * number:{form}}"
 
 
 def mean(values: Iterable[float | None]) -> Mean:
