@@ -127,7 +127,7 @@ def _climb(ax: Any, costs: Any, rows: list[Row], order: list[str]) -> None:
         marker="s", markersize=4, linewidth=1, linestyle="--",
     )  # fmt: skip
     costs.set_ylim(bottom=0)
-    costs.tick_params(labelsize=7, colors="#b45309")
+    costs.tick_params(axis="y", labelsize=7, colors="#b45309")
 
 
 def _rung_names(ax: Any, order: list[str], count: int) -> None:
@@ -220,11 +220,11 @@ def lines(
     for j, a in enumerate(columns):
         mine = [r for r in rows if r[across] == a]
         axes[0, j].set_title(str(a), fontsize=9, loc="left")
-        for method, group in by(mine, "method").items():
+        for k, (method, group) in enumerate(by(mine, "method").items()):
             places = sorted({along(r) for r in group})
             found = [summarise([r for r in group if along(r) == x]) for x in places]
             for i, what in enumerate(measures):
-                _band(axes[i, j], places, [MEASURES[what](s) for s in found], look(method))
+                _band(axes[i, j], places, [MEASURES[what](s) for s in found], look(method), under=k == 0)
     for i, what in enumerate(measures):
         axes[i, 0].set_ylabel(what, fontsize=8)
         for ax in axes[i]:
@@ -236,11 +236,15 @@ def lines(
     return save(figure, folder, name)
 
 
-def _band(ax: Any, places: list[float], found: list[Mean | Share], style: tuple[str, str]) -> None:
+def _band(
+    ax: Any, places: list[float], found: list[Mean | Share], style: tuple[str, str], *, under: bool = False
+) -> None:
+    """A line with its interval; one that lies under others has larger marks, and is seen where they agree."""
     known = [(x, f) for x, f in zip(places, found, strict=True) if f.n]
     if known:
         xs = [x for x, _ in known]
-        ax.plot(xs, [f.value for _, f in known], color=style[0], marker=style[1], markersize=4, linewidth=1.3)
+        ax.plot(xs, [f.value for _, f in known], color=style[0], marker=style[1],
+                markersize=7 if under else 4, linewidth=1.3)  # fmt: skip
         low, high = zip(*(f.interval for _, f in known), strict=True)
         ax.fill_between(xs, low, high, color=style[0], alpha=0.15, linewidth=0)
 
@@ -259,10 +263,10 @@ def path_average(rows: list[Row], folder: Path, name: str, *, across: str = "dat
     figure, axes = grid(1, len(columns))
     for j, a in enumerate(columns):
         ax = axes[0, j]
-        for method, group in by([r for r in rows if r[across] == a], "method").items():
+        for k, (method, group) in enumerate(by([r for r in rows if r[across] == a], "method").items()):
             whole = [r for r in group if cost_at(r, 1.0) is not None]
             found: list[Mean | Share] = [mean(cost_at(r, float(c)) for r in whole) for c in CONFIDENCES]
-            _band(ax, CONFIDENCES.tolist(), found, look(method))
+            _band(ax, CONFIDENCES.tolist(), found, look(method), under=k == 0)
             ax.annotate(
                 f"{label_of(method)}: {len(whole)} of {len(group)} people",
                 (0.03, 0.95 - 0.09 * (method != "exact")),
@@ -297,6 +301,8 @@ def path_examples(rows: list[Row], folder: Path, name: str, count: int = 8) -> s
 
 def figure_one(rows: list[Row], folder: Path, name: str) -> str:
     """Where a guessed person and the real one stand, and where the advice takes them."""
+    from matplotlib.lines import Line2D
+
     figure, axes = grid(1, 1, width=6.4, height=3.8)
     ax, first = axes[0, 0], rows[0]["picture"]
     steps = [(loans, income) for loans, income in first["border"] if income is not None]
@@ -307,7 +313,8 @@ def figure_one(rows: list[Row], folder: Path, name: str) -> str:
     guess = first["guess"] / 1000
     ax.plot(x, y, "o", color="black", markersize=8)
     ax.plot(guess, y, "o", color="black", markersize=8, markerfacecolor="white")
-    for shift, row in zip((-0.12, 0.0, 0.12, 0.24), [r for r in rows if r["method"] != "optimal"], strict=False):
+    told = [r for r in rows if r["method"] != "optimal"]
+    for shift, row in zip((-0.12, 0.0, 0.12, 0.24), [r for r in told if r["cost"] is not None], strict=False):
         colour, end = look(row["method"])[0], row["picture"]["after"][1]
         ax.annotate(
             "", (x + 18 * shift, end), (x + 18 * shift, y), arrowprops={"arrowstyle": "->", "color": colour, "lw": 2}
@@ -321,7 +328,9 @@ def figure_one(rows: list[Row], folder: Path, name: str) -> str:
     ax.set_ylabel("existing loans", fontsize=9)
     ax.set_xlim(0, 120)
     ax.set_title("green: approved", fontsize=9, loc="left", color=INK["good"])
-    legend(figure, [r["method"] for r in rows if r["method"] != "optimal"])
+    handles = [Line2D([], [], color=look(r["method"])[0], linewidth=2) for r in told]
+    names = [label_of(r["method"]) + (": no plan" if r["cost"] is None else "") for r in told]
+    figure.legend(handles, names, loc="outside upper center", ncols=len(told), frameon=False, fontsize=8)
     return save(figure, folder, name)
 
 

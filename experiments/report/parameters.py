@@ -61,6 +61,10 @@ def sensitivity(read: Rows, pictures: Path) -> list[str]:
             out.append(read.source(*names))
         if label.startswith("confidence"):
             out += _bends(_curves(rows, across), read.source(*names))
+    out.append(
+        "Seconds along N were measured one N after the other, and say as much about what else the machine did as about "
+        "N."
+    )
     out.append("The paper shows these as pictures only, so there are no published numbers to put beside them.")
     return out
 

@@ -31,6 +31,7 @@ LOOK: dict[str, tuple[str, str]] = {
     "native": (INK["bad"], "D"),
     "optimal": ("#111827", "*"),
 }
+NARROWEST = 4.6
 _ALIKE = {
     "mean-published": "mean", "knn-published": "knn", "mice-published": "mice", "robust-published": "robust",
     "rung-published": "published", "rung-conditioned": "exact",
@@ -59,7 +60,8 @@ def grid(rows: int, columns: int, *, width: float = 2.6, height: float = 2.3, **
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingDependencyError("Drawing needs matplotlib. Install it with: pip install 'armin[plot]'.") from None
-    figure = Figure(figsize=(width * columns, height * rows + 0.5), layout="constrained")
+    # a single column still has to hold the names of the axes and the legend
+    figure = Figure(figsize=(max(NARROWEST, width * columns), height * rows + 0.5), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **kwargs)
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)
