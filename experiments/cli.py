@@ -135,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--missing", nargs="+", type=int, default=[], help="only these numbers of blanks")
     run.add_argument("--methods", nargs="+", default=[], help="only these; others than declared are added")
     run.add_argument("--blanks", help="other blanks: mcar, mar:COLUMN:DRIVER, mnar:COLUMN, column:NAME, real")
+    run.add_argument("--docs", type=Path, help="write the pages and the figures there afterwards")
     run.add_argument("--jobs", type=int, default=1, help="processes; the rows do not depend on it")
     run.add_argument("--resume", action="store_true", help="keep the rows that are there")
     report = commands.add_parser("report", help="write the pages and the figures from the stored rows")
@@ -206,16 +207,24 @@ def _run(args: argparse.Namespace, folder: Path) -> None:
     )  # fmt: skip
     run_cells(cells, folder, jobs=args.jobs, resume=args.resume, plugins=args.plugin)
     print(f"{len(cells)} cells in {folder}, {time.perf_counter() - start:.0f} s")
+    if args.docs:
+        _write(args, folder, args.docs)
 
 
 def _report(args: argparse.Namespace, folder: Path) -> None:
-    from experiments.report.page import write_pages, write_section
-
     docs = args.docs or (folder if args.quick else Path("docs"))
     if args.section:
+        from experiments.report.page import write_section
+
         print(write_section(folder, docs, args.section, few=args.quick))
     else:
-        print("\n".join(map(str, write_pages(folder, docs, few=args.quick))))
+        _write(args, folder, docs)
+
+
+def _write(args: argparse.Namespace, folder: Path, docs: Path) -> None:
+    from experiments.report.page import write_pages
+
+    print("\n".join(map(str, write_pages(folder, docs, few=args.quick))))
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Any], None]] = {

@@ -26,12 +26,14 @@ class Gaps:
     cells : those it should have
     absent : those without any row
     begun : those with rows of some of their people, with how many of how many
+    others : data sets and models that have rows and are not declared, such as those of a plug-in
     """
 
     experiment: str
     cells: tuple[Cell, ...]
     absent: tuple[Cell, ...]
     begun: tuple[tuple[Cell, int, int], ...]
+    others: tuple[str, ...] = ()
 
     @property
     def whole(self) -> int:
@@ -73,7 +75,9 @@ def _gaps(experiment: Experiment, rows: list[Row], rejected: dict[tuple[str, str
             most_people = max(wanted.values())
             finished = min(mine.get(method, 0) for method, count in wanted.items() if count == most_people)
             begun.append((cell, finished, most_people))
-    return Gaps(experiment.name, tuple(cells), tuple(absent), tuple(begun))
+    declared = set(map(_key, cells))
+    others = dict.fromkeys(f"{key[0]} {key[1]}" for key in stored if key not in declared)
+    return Gaps(experiment.name, tuple(cells), tuple(absent), tuple(begun), tuple(others))
 
 
 def _key(cell: Cell) -> tuple[str, str, int, str]:
@@ -92,7 +96,7 @@ def said_gaps(found: Iterable[Gaps]) -> str:
             continue
         parts = []
         if len(gaps.absent) == len(gaps.cells):
-            parts.append("no rows at all")
+            parts.append("no rows at all" if not gaps.others else f"only others: {', '.join(gaps.others)}")
         elif gaps.absent:
             parts.append(f"not there: {_listed(gaps)}")
         parts += [
