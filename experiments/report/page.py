@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,7 +30,12 @@ def write_pages(folder: Path, docs: Path, *, few: bool = False) -> list[Path]:
     few : whether they are the rows of a quick run
     """
     read = _some(folder, docs, few)
-    return [_whole(read, docs), *(_section(read, docs, letter) for letter in PAGES)]
+    pages = [_whole(read, docs), *(_section(read, docs, letter) for letter in PAGES)]
+    shown = {name for page in pages for name in re.findall(r"img/paper/([^)]*)\.svg", page.read_text(encoding="utf-8"))}
+    for picture in (docs / "img" / "paper").glob("*.*"):
+        if picture.stem not in shown and picture.suffix in (".svg", ".png"):
+            picture.unlink()  # of another run, which had rows that this one does not have
+    return pages
 
 
 def write_report(folder: Path, docs: Path, *, few: bool = False) -> Path:
