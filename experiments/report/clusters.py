@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import t as student
 
-from experiments.report.stats import LEVEL, by, counted
+from experiments.report.stats import LEVEL, Share, by, counted
 from experiments.store import Row
 
-__all__ = ["Clustered", "clustered", "cost_of", "difference", "valid_of"]
+__all__ = ["Clustered", "clustered", "cost_of", "difference", "valid_of", "valid_share"]
 
 ALONE = " †"
 """Marks a mean over one split only."""
@@ -38,6 +38,8 @@ class Clustered:
     splits: int
     between: float
     within: float
+    all_alike: bool = False
+    """Whether it is a share of 0 or 1, which lies at one end of its interval."""
 
     def text(self, scale: float = 1.0, digits: int = 2, unit: str = "") -> str:
         """The mean with its interval.
@@ -50,6 +52,10 @@ class Clustered:
         value, alone = f"{scale * self.value:.{digits}f}", ALONE if self.splits == 1 else ""
         if math.isnan(self.half):
             return f"{value}{unit}{alone}"
+        if self.all_alike:
+            far = f"{scale * abs(self.value - self.half):.{digits}f}"
+            end = f"at least {far}" if self.value else f"at most {far}"
+            return f"{value}{unit}, {end}{unit}{alone}"
         return f"{value} ± {scale * self.half:.{digits}f}{unit}{alone}"
 
     def holds(self, other: float) -> bool:
@@ -96,6 +102,24 @@ def clustered(rows: list[Row], value: Value) -> Clustered:
         centre, half, len(known), splits, between,
         math.sqrt(float(np.mean(inner))) if inner else math.nan,
     )  # fmt: skip
+
+
+def valid_share(rows: list[Row]) -> Clustered:
+    """The valid ratio; where all rows agree, they do not say how rare the others are, and Wilson's interval does.
+
+    That of the people, each counted once, whatever the number of their masks.
+
+    >>> known = {"split": 0, "status": "optimal", "valid": True}
+    >>> rows = [{**known, "instance": i, "mask": m} for i in range(15) for m in (0, 1)]
+    >>> valid_share(rows).text(100, 0, " %")
+    '100 %, at least 80 % †'
+    """
+    found = clustered(rows, valid_of)
+    if not found.n or found.value not in (0.0, 1.0):
+        return found
+    people = len({(r["split"], r["instance"]) for r in rows if counted(r)})
+    low, high = Share(int(found.value * people), people).interval
+    return replace(found, half=1 - low if found.value else high, all_alike=True)
 
 
 def _ratio(clusters: list[list[float]]) -> tuple[float, float]:

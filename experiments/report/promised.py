@@ -86,7 +86,8 @@ def promised(read: Rows, pictures: Path) -> list[str]:
     ]  # fmt: skip
     return [
         f"The people are cut into two halves at random, {HALVES} times. On one half a confidence is chosen that "
-        f"promises {PROMISE:.0%} with {ASSURANCE:.0%} assurance; on the other, whom nobody has looked at, it is "
+        f"promises {100 * PROMISE:.0f} % with {100 * ASSURANCE:.0f} % assurance; on the other, whom nobody has looked "
+        "at, it is "
         "counted for how many of those who get a plan it works. The promise is about the failure rate among all "
         "people, so a half of finite size may fall short of it by chance even where it is kept: with 50 people and a "
         "true rate of 90 % it does so for about two halves in five. The halves of one data set overlap, so their "

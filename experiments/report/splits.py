@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from experiments.methods import label_of
-from experiments.report.clusters import ALONE, by_cell, clustered, cost_of, difference, valid_of
+from experiments.report.clusters import ALONE, by_cell, clustered, cost_of, difference, valid_of, valid_share
 from experiments.report.published import published
 from experiments.report.stats import by
 from experiments.report.tables import NONE, Rows, listed, markdown, plural
@@ -36,7 +36,9 @@ def splits(read: Rows, pictures: Path) -> list[str]:
         "models, because those of that time are known for the paper's own split only.",
         "Intervals are 95 % over both: a split is one cluster, because the people and masks of a split share its "
         "model; the mean is over all rows, its error is that of the splits' residuals, and the quantile is Student's "
-        "with one degree of freedom less than there are splits. *Italics: the paper's number*, from one split and one "
+        "with one degree of freedom less than there are splits; where all rows are valid, or none is, it is Wilson's "
+        "over the "
+        "people. *Italics: the paper's number*, from one split and one "
         "mask; bold where it lies outside our interval.",
         *_alone(rows),
         "**Valid ratio**",
@@ -68,7 +70,8 @@ def _table(rows: list[Row], measure: str) -> str:
     for (dataset, model), mine in by_cell(rows).items():
         line: list[object] = [dataset, model]
         for method in methods:
-            found = clustered(mine.get(method, []), valid_of if measure == "valid_ratio" else cost_of)
+            group = mine.get(method, [])
+            found = valid_share(group) if measure == "valid_ratio" else clustered(group, cost_of)
             text = found.text(100, 0, " %") if measure == "valid_ratio" else found.text()
             theirs = published(dataset, model, NAMES.get(method, ""))
             if theirs is not None and found.n:
@@ -107,7 +110,7 @@ def _outside(rows: list[Row]) -> list[str]:
     for (dataset, model), mine in by_cell(rows).items():
         for method in _order(rows):
             theirs = published(dataset, model, NAMES.get(method, ""))
-            found = clustered(mine.get(method, []), valid_of), clustered(mine.get(method, []), cost_of)
+            found = valid_share(mine.get(method, [])), clustered(mine.get(method, []), cost_of)
             if theirs is None or not found[0].n:
                 continue
             total += 1
