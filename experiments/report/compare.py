@@ -187,7 +187,8 @@ def _against_paper(rows: list[Row]) -> list[str]:
         "predicted probability instead of the share of accepted completions, rounds and arg-maxes imputed values, "
         "freezes a missing binary feature when imputations disagree, and draws other blanks. Its models and "
         "completions come from another release of scikit-learn, whose completions scatter more. Here “as published” "
-        "means its algorithm (N' = 10, P = 10, plain completions) with the rule of the paper's text and every "
+        "means its algorithm (N' = 10, P = 10, plain completions; for linear models too, where its code has no "
+        "heuristic and solves for all completions at once) with the rule of the paper's text and every "
         "subproblem solved to optimality, which favours it. [Step by step](section-l.md) has the published set-up "
         "itself, and what each difference does."
     )
