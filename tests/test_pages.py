@@ -25,6 +25,7 @@ from experiments.config import EXPERIMENTS, RUNGS, Cell, cells_of
 from experiments.report import figures, style
 from experiments.report.clusters import clustered
 from experiments.report.gaps import gaps_of, said_gaps
+from experiments.report.ladder import on_all_rungs
 from experiments.report.page import PAGES, write_pages, write_section
 from experiments.report.sections import SECTIONS, reader
 from experiments.store import pack, read_head, read_rows
@@ -300,6 +301,13 @@ class TestSections:
             part = text.split(f"#### {cell.dataset}, {cell.model}\n")[1].split("####")[0].split("###")[0]
             assert f"img/paper/ladder-{cell.dataset}-{cell.model}.svg".lower() in part
             assert part.count("| + conditioning |") == 3  # 1, 2 and 3 missing
+
+    def test_every_rung_is_judged_on_the_same_people_where_a_cell_was_stopped(self) -> None:
+        cells = cells_of(EXPERIMENTS["ladder"], ("FICO",), ("LR-published",))
+        rows = [row for cell in cells for row in rows_of(cell)]
+        found = on_all_rungs(rows[:-1])
+        assert len(rows) - len(found) == len(RUNGS)
+        assert {len([r for r in found if r["method"] == m]) for m in RUNGS} == {3 * PEOPLE - 1}
 
     def test_all_confidences_and_numbers_of_blanks_are_in_tables(
         self, no_pictures: None, complete: Path, tmp_path: Path

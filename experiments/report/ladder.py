@@ -133,9 +133,19 @@ def counted_as_published(rows: list[Row]) -> list[Row]:
     return [{**row, "valid": bool(valid_of(row))} for row in rows]
 
 
+def on_all_rungs(rows: list[Row]) -> list[Row]:
+    """Rows of the people who were on every rung: of a cell that was stopped, the last may have been on some only."""
+    found = []
+    for group in by(rows, "dataset", "model", "missing", "variant").values():
+        rungs = {r["method"] for r in group}
+        whole = {i for i, mine in by(group, "instance").items() if {r["method"] for r in mine} == rungs}
+        found += [r for r in group if r["instance"] in whole]
+    return found
+
+
 def _rungs(read: Rows, pictures: Path) -> list[str]:
     """An overview of two missing, then for each data set and model a figure and its tables."""
-    rows = counted_as_published(read("ladder"))
+    rows = on_all_rungs(counted_as_published(read("ladder")))
     if not rows:
         return [NONE]
     order = [name for name in RUNGS if any(r["method"] == name for r in rows)]
@@ -189,7 +199,7 @@ def _body(rows: list[Row], order: list[str], *, with_paper: bool) -> list[list[o
             step = paired(mine[name], before)
             gain = f"{100 * step.gain.value:+.0f} ± {100 * step.gain.half:.0f} points{' !' if step.p < 0.05 else ''}"
             gain = gain if step.n else "–"
-            cost = f"{step.cost.value:+.2f} ± {step.cost.half:.2f}" if step.cost.n else "–"
+            cost = f"{round(step.cost.value, 2) + 0.0:+.2f} ± {step.cost.half:.2f}" if step.cost.n else "–"
         body.append([label_of(name), found.n, found.valid, gain, found.cost, cost, found.sign])
         before = mine[name]
     return body
