@@ -98,12 +98,9 @@ def rungs(rows: list[Row], order: list[str], folder: Path, name: str) -> str:
         if theirs is not None:
             for ax, what in ((axes[0, j], "valid_ratio"), (axes[1, j], "average_cost")):
                 ax.axhline(theirs[what], color=INK["grey"], linewidth=1, linestyle=":")
-                ax.annotate(
-                    "the paper's ARMIN", (len(order) - 1, theirs[what]), xytext=(0, 2), textcoords="offset points",
-                    ha="right", fontsize=6, color=INK["grey"],
-                )  # fmt: skip
             axes[1, j].set_ylim(top=max(axes[1, j].get_ylim()[1], 1.15 * theirs["average_cost"]))
-        axes[0, j].set_title(f"{missing} missing", fontsize=9, loc="left")
+        dotted = "" if theirs is None else " (dotted: the paper's ARMIN)"
+        axes[0, j].set_title(f"{missing} missing{dotted}", fontsize=9, loc="left")
         _rung_names(axes[0, j], [], len(order))
         _rung_names(axes[1, j], order, len(order))
     axes[0, 0].set_ylabel("valid ratio", fontsize=8)
