@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -355,6 +356,19 @@ class TestFigures:
             assert len(set(looks)) == len(looks)
             markers = [marker for _, marker in looks]
             assert len(set(markers)) == len(markers)
+
+    @pytest.mark.parametrize(("seed", "share"), [(1, 0.03), (2, 0.06), (3, 0.15)])
+    def test_every_figure_can_be_drawn_from_a_part_of_a_run(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, share: float
+    ) -> None:
+        drawn = []
+        monkeypatch.setattr(figures, "save", lambda figure, folder, name: drawn.append(name) or name)
+        rng = Random(seed)  # noqa: S311  which cells are there
+        folder = kept(tmp_path, [c for c in ALL if c.experiment.name != "splits" and rng.random() < share])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            write_pages(folder, tmp_path / "docs")
+        assert len(drawn) == len(set(drawn)) > 3
 
     def test_who_has_no_plan_is_named(self, tmp_path: Path) -> None:
         cell = next(cell for cell in ALL if cell.experiment.name == "mar")

@@ -256,7 +256,7 @@ class TestSplits:
         assert (
             "72 rows: `python -m experiments rows splits` shows them, `python -m experiments run splits` makes" in text
         )
-        assert "| splits | `splits` | 72 | – | abc |" in text
+        assert "| splits | `splits` | 72 | 7 | – | abc |" in text
         assert "nan" not in text
 
     def test_what_leaves_the_bounds_is_not_valid(self) -> None:

@@ -77,8 +77,10 @@ class Reader:
                 continue
             head = read_head(self.folder, name)
             code, commit = (", ".join(v) if isinstance(v := head.get(k, ""), list) else v for k in ("code", "commit"))
-            body.append([name, self._link(name), f"{len(self(name)):,}", commit or "–", code or "–"])
-        return markdown(["experiment", "rows", "how many", "commit", "fingerprint of the code"], body)
+            seconds = sum(row.get("seconds") or 0.0 for row in self(name))
+            body.append([name, self._link(name), f"{len(self(name)):,}", f"{seconds:,.0f}", commit or "–", code or "–"])
+        head = ["experiment", "rows", "how many", "seconds of the methods", "commit", "fingerprint of the code"]
+        return markdown(head, body)
 
     def gaps(self, names: Iterable[str]) -> list[Gaps]:
         """What the rows of experiments lack."""
