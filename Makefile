@@ -66,11 +66,12 @@ paper: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group peers
 	$(BIN)/python -m experiments run all --jobs 2 --resume
-	$(BIN)/python -m experiments report
+	$(BIN)/python -m experiments pack
+	$(BIN)/python -m experiments report --out experiments/rows
 
-# the pages whose rows are kept, written again without running anything
+# all pages and figures from the rows that are kept, without running anything
 paper-pages: $(READY)
-	for section in l m p r; do $(BIN)/python -m experiments report --section $$section --out experiments/rows --docs docs || exit 1; done
+	$(BIN)/python -m experiments report --out experiments/rows
 
 # the same with a few people per cell, written to out/paper-quick
 paper-quick: $(READY)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from armin.errors import ArminError, ParameterError
-from experiments.config import EXPERIMENTS, TITLES, Cell, Experiment, cells_of, quick
+from armin.errors import ArminError, DataError, ParameterError
+from experiments.config import EXPERIMENTS, TITLES, Cell, Experiment, cells_of, quick, with_blanks
 from experiments.methods import make_method
 from experiments.run import run_cells
-from experiments.store import pack
+from experiments.store import Row, pack, read_rows
 from experiments.worlds import DATASETS, MODELS
 
 __all__ = ["choose", "main"]
@@ -32,6 +35,7 @@ def choose(
     models: Sequence[str] = (),
     methods: Sequence[str] = (),
     missing: Sequence[int] = (),
+    blanks: str | None = None,
 ) -> list[Cell]:
     """The cells that a command asks for.
 
@@ -41,6 +45,7 @@ def choose(
     few : a few people and variants only
     instances : at most this many people in each cell
     datasets, models, methods, missing : only these; all if left out
+    blanks : how blanks are made, instead of the experiment's own way, such as "mar:COLUMN:DRIVER" or "mnar:COLUMN"
 
     Examples
     --------
@@ -64,6 +69,7 @@ def choose(
     cells = []
     for experiment in chosen:
         asked = quick(experiment) if few else experiment
+        asked = asked if blanks is None else with_blanks(asked, blanks)
         asked = _with_new(_limited(asked, instances, methods), datasets, models)
         cells += cells_of(asked, tuple(datasets), tuple(models), tuple(missing))
     if not cells:
@@ -128,14 +134,22 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--models", nargs="+", default=[])
     run.add_argument("--missing", nargs="+", type=int, default=[], help="only these numbers of blanks")
     run.add_argument("--methods", nargs="+", default=[], help="only these; others than declared are added")
+    run.add_argument("--blanks", help="other blanks: mcar, mar:COLUMN:DRIVER, mnar:COLUMN, column:NAME, real")
+    run.add_argument("--docs", type=Path, help="write the pages and the figures there afterwards")
     run.add_argument("--jobs", type=int, default=1, help="processes; the rows do not depend on it")
     run.add_argument("--resume", action="store_true", help="keep the rows that are there")
-    report = commands.add_parser("report", help="write the page and the figures from the stored rows")
-    report.add_argument("--docs", type=Path, help="where the page goes: docs, or the rows' folder with --quick")
+    report = commands.add_parser("report", help="write the pages and the figures from the stored rows")
+    report.add_argument("--docs", type=Path, help="where the pages go: docs, or the rows' folder with --quick")
     report.add_argument("--section", choices=sorted(TITLES), help="only this one, as a page of its own")
-    packed = commands.add_parser("pack", help="write the stored rows to one compressed file per experiment")
-    packed.add_argument("--out", type=Path, default=Path("out/paper"), help="the rows' folder: out/paper")
+    packed = commands.add_parser("pack", help="write the stored rows, and their times, to compressed files")
+    packed.add_argument("--out", type=Path, nargs="+", default=[Path("out/paper")], help="the rows' folders: out/paper")
     packed.add_argument("--to", type=Path, default=ROWS, help="where the files go: experiments/rows")
+    rows = commands.add_parser("rows", help="print the rows behind a table, one line each")
+    rows.add_argument("name", help="an experiment")
+    for option in ("--datasets", "--models", "--methods"):
+        rows.add_argument(option, nargs="+", default=[])
+    rows.add_argument("--missing", nargs="+", type=int, default=[])
+    rows.add_argument("--out", type=Path, default=ROWS, help="the rows' folder: experiments/rows")
     for command in (run, report):
         command.add_argument(
             "--plugin", nargs="+", default=[], help="modules to import first: they register methods, models or data"
@@ -151,30 +165,68 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.command == "list":
         print(_listing())
         return
-    if args.command == "pack":
-        try:
-            print("\n".join(f"{path} {path.stat().st_size:,} bytes" for path in pack(args.out, args.to)))
-        except ArminError as error:
-            sys.exit(f"experiments: {error}")
-        return
     folder = args.out or Path("out") / ("paper-quick" if args.quick else "paper")
-    start = time.perf_counter()
     try:
-        for plugin in args.plugin:
+        for plugin in getattr(args, "plugin", ()):
             import_module(plugin)
-        if args.command == "run":
-            cells = choose(
-                args.name, few=args.quick, instances=args.instances, datasets=args.datasets, models=args.models,
-                methods=args.methods, missing=args.missing,
-            )  # fmt: skip
-            run_cells(cells, folder, jobs=args.jobs, resume=args.resume, plugins=args.plugin)
-            print(f"{len(cells)} cells in {folder}, {time.perf_counter() - start:.0f} s")
-        else:
-            from experiments.report.page import write_report, write_section
-
-            docs = args.docs or (folder if args.quick else Path("docs"))
-            print(write_section(folder, docs, args.section) if args.section else write_report(folder, docs))
+        _COMMANDS[args.command](args, folder)
     except ArminError as error:
         sys.exit(f"experiments: {error}")
     except KeyboardInterrupt:
         sys.exit("experiments: stopped. The rows so far are kept; go on with --resume.")
+
+
+def _pack(args: argparse.Namespace, folders: list[Path]) -> None:
+    written = pack(folders, args.to)
+    print("\n".join(f"{path} {path.stat().st_size:,} bytes" for path in written))
+    print(f"{len(written)} files, {sum(path.stat().st_size for path in written):,} bytes")
+
+
+def _rows(args: argparse.Namespace, folder: Path) -> None:
+    if args.name not in EXPERIMENTS:
+        raise ParameterError(f"There is no experiment {args.name!r}. There are: {', '.join(EXPERIMENTS)}.")
+    found = [row for row in read_rows(folder, args.name) if _asked_for(row, args)]
+    if not found:
+        raise DataError(
+            f"There are no such rows of {args.name!r} in {folder}. Run: python -m experiments run {args.name}."
+        )
+    with suppress(BrokenPipeError):  # somebody wanted the first few only
+        print("\n".join(json.dumps(row, ensure_ascii=False) for row in found), flush=True)
+
+
+def _asked_for(row: Row, args: argparse.Namespace) -> bool:
+    columns = {"dataset": args.datasets, "model": args.models, "method": args.methods, "missing": args.missing}
+    return all(not given or row[column] in given for column, given in columns.items())
+
+
+def _run(args: argparse.Namespace, folder: Path) -> None:
+    start = time.perf_counter()
+    cells = choose(
+        args.name, few=args.quick, instances=args.instances, datasets=args.datasets, models=args.models,
+        methods=args.methods, missing=args.missing, blanks=args.blanks,
+    )  # fmt: skip
+    run_cells(cells, folder, jobs=args.jobs, resume=args.resume, plugins=args.plugin)
+    print(f"{len(cells)} cells in {folder}, {time.perf_counter() - start:.0f} s")
+    if args.docs:
+        _write(args, folder, args.docs)
+
+
+def _report(args: argparse.Namespace, folder: Path) -> None:
+    docs = args.docs or (folder if args.quick else Path("docs"))
+    if args.section:
+        from experiments.report.page import write_section
+
+        print(write_section(folder, docs, args.section, few=args.quick))
+    else:
+        _write(args, folder, docs)
+
+
+def _write(args: argparse.Namespace, folder: Path, docs: Path) -> None:
+    from experiments.report.page import write_pages
+
+    print("\n".join(map(str, write_pages(folder, docs, few=args.quick))))
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace, Any], None]] = {
+    "pack": _pack, "rows": _rows, "run": _run, "report": _report,
+}  # fmt: skip

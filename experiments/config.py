@@ -8,7 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-__all__ = ["EXPERIMENTS", "PUBLISHED", "RUNGS", "TITLES", "Cell", "Experiment", "Settings", "cells_of", "quick"]
+from armin.errors import ParameterError
+
+__all__ = [
+    "EXPERIMENTS",
+    "PUBLISHED",
+    "RUNGS",
+    "TITLES",
+    "Cell",
+    "Experiment",
+    "Settings",
+    "cells_of",
+    "quick",
+    "with_blanks",
+]
 
 PAPER_DATA = ("FICO", "Attrition", "WineQuality", "Student")
 PAPER_MODELS = ("LR", "MLP", "RF")
@@ -16,9 +29,13 @@ FAITHFUL = ("LR-published", "MLP-published", "RF-published")
 BASELINES = ("mean-published", "knn-published", "mice-published", "robust-published")
 RIVALS = ("dice", "dice-20", "dice-genetic", "dice-kdtree", "dice-multiple")
 COMPARED = ("mean", "knn", "mice", "robust", "published", "exact-plain", "exact", "dice")
+TIMED = ("mean", "knn", "mice", "robust", "published", "exact-plain", "exact")
+"""Methods that say how long their search took."""
 RHOS = tuple(round(0.5 + 0.05 * i, 2) for i in range(9))
 SIZES = (100, 200, 300, 400, 500)
 
+KINDS = ("mcar", "mar", "mnar", "column", "real")
+"""How blanks are made; see ``Experiment.blanks``."""
 Kind = Literal["compare", "path", "blanks", "picture", "model"]
 RUNGS = (
     "rung-published", "rung-library", "rung-bounds", "rung-options", "rung-rule", "rung-exact", "rung-sampler",
@@ -111,7 +128,8 @@ class Cell:
 
     @property
     def name(self) -> str:
-        parts = (self.dataset, self.model, str(self.missing), self.variant.name.replace("=", ""))
+        variant = self.variant.name.replace("=", "").replace(":", "_")
+        parts = (self.dataset, self.model, str(self.missing), variant)
         return "-".join(p for p in parts if p)
 
     def people(self, method: str) -> int:
@@ -147,6 +165,12 @@ _ALL = (
     Experiment(
         "models", "l", "model", (*PAPER_DATA, "GiveMeCredit"),
         ("LR-published", "LR", "MLP-published", "MLP", "MLP-scaled", "RF-published", "RF"), (), missing=(0,),
+    ),
+    Experiment(
+        "scaled", "l", "compare", PAPER_DATA, ("MLP", "MLP-scaled"),
+        ("optimal", "mean", "robust", "published", "exact"), instances=30, quick_people=2,
+        quick_datasets=("Attrition", "WineQuality"),
+        note="The network with and without scaled columns, our cost and options; the first 30 people.",
     ),
     Experiment(
         "ladder", "l", "compare", PAPER_DATA, FAITHFUL, RUNGS, missing=(2, 1, 3), variants=(Variant("", PUBLISHED),),
@@ -237,6 +261,11 @@ _ALL = (
         note="Nothing is missing. Brute force lists at most five million choices; it refuses more by name.",
     ),
     Experiment(
+        "engine", "t", "compare", PAPER_DATA, (*PAPER_MODELS, "XGBoost"), TIMED, instances=20, quick_people=2,
+        quick_datasets=("Attrition", "WineQuality"),
+        note="Two blanks, the first 20 people: seconds in the search beside seconds from end to end.",
+    ),
+    Experiment(
         "clock", "t", "compare", PAPER_DATA, PAPER_MODELS, ("published-milo",), instances=10,
         fewer_by_model=(("RF", 3), ("MLP", 3)),
         note="The published heuristic with its MILO subproblems on HiGHS, 2 s each instead of 60 s, for its time only.",
@@ -274,6 +303,25 @@ def quick(experiment: Experiment) -> Experiment:
     by_model = tuple((m, 1) for m, _ in experiment.fewer_by_model)
     shorter = tuple(replace(v, settings=replace(v.settings, sub_limit=0.5, milo_limit=2.0)) for v in kept)
     return replace(experiment, variants=shorter, instances=few, fewer=slow, fewer_by_model=by_model)
+
+
+def with_blanks(experiment: Experiment, blanks: str) -> Experiment:
+    """The same experiment with other blanks, which its variants then name.
+
+    >>> made = with_blanks(EXPERIMENTS["mcar"], "mnar:age")
+    >>> made.blanks, made.missing, made.variants[0].name
+    ('mnar:age', (1,), 'blanks=mnar:age')
+    """
+    if blanks.partition(":")[0] not in KINDS:
+        raise ParameterError(
+            f"Blanks are made by {', '.join(KINDS)}, such as mar:COLUMN:DRIVER, mnar:COLUMN or column:NAME. "
+            f"Got {blanks!r} instead."
+        )
+    named = tuple(
+        replace(v, name=",".join(part for part in (v.name, f"blanks={blanks}") if part)) for v in experiment.variants
+    )
+    missing = experiment.missing if blanks == "mcar" else (-1,) if blanks == "real" else (1,)
+    return replace(experiment, blanks=blanks, missing=missing, variants=named)
 
 
 def cells_of(

@@ -120,10 +120,10 @@ def run_cell(cell: Cell, file: CellFile) -> None:
         return
     bench = Bench(cell, people, context_of(people, cell))
     for i, method in todo:
-        row, seconds = bench.row(i, method)
+        row, spent = bench.row(i, method)
         key = {"instance": labels[i], "method": method}
         common = {**_named(cell), **key}
-        clock: Row = {**key, "seconds": round(seconds, 6)}
+        clock: Row = {**key, **{name: round(seconds, 6) for name, seconds in spent.items()}}
         if bench.method(method).clocked:
             clock["row"], row = row, {"status": "clocked"}
         file.add({**common, **row}, clock)
@@ -201,25 +201,27 @@ class Bench:
             return self.people.complete.iloc[[i]]
         return self.people.masked.iloc[[i]]
 
-    def row(self, i: int, name: str) -> tuple[Row, float]:
-        """The row of one person and method, and the seconds it took."""
+    def row(self, i: int, name: str) -> tuple[Row, dict[str, float]]:
+        """The row of one person and method, and the seconds it took: all, and in the search if that is known."""
         method, seen = self.method(name), self._person(i, name)
         blanks = [str(c) for c in seen.columns[seen.isna().to_numpy()[0]]]
         if self.cell.experiment.kind == "path":
             row, seconds = self._path(i, method, seen)
-            return {"blanks": blanks, **row}, seconds
+            return {"blanks": blanks, **row}, {"seconds": seconds}
         start = time.perf_counter()
         try:
             outcome = method.explain(seen)
         except Exception as error:  # counted and named, never dropped
             outcome = Outcome("failed", note=_said(error))
-        seconds = time.perf_counter() - start
+        spent = {"seconds": time.perf_counter() - start}
+        if outcome.engine is not None:
+            spent["engine"] = outcome.engine
         row = {"status": outcome.status, "note": outcome.note, "own_cost": tidy(outcome.cost), "blanks": blanks}
         try:
             row |= self._measured(i, outcome)
         except Exception as error:  # an action that cannot be carried out
             row |= {"status": "failed", "note": _said(error), **on_nobody()}
-        return row, seconds
+        return row, spent
 
     def _measured(self, i: int, outcome: Outcome) -> Row:
         if self.people.complete is None:

@@ -1,7 +1,8 @@
 """Rows on disk: one file for each cell, one line for each row, times beside them; or packed, one file per experiment.
 
 ``results`` holds what is the same on every machine; ``times`` holds the seconds, and the answers that depend on them,
-and where each cell comes from (``*.origin.json``). A folder of packed rows (``NAME.jsonl.gz``) is read in the same way.
+and where each cell comes from (``*.origin.json``). A folder of packed rows is read in the same way: ``NAME.jsonl.gz``
+holds what is the same on every machine, and ``NAME.times.jsonl.gz`` beside it what depends on the machine.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,23 +101,40 @@ def refuse_other_code(folder: Path, cells: Iterable[tuple[str, str]], origins: I
 
 def read_rows(folder: Path, experiment: str) -> list[Row]:
     """The results of an experiment, in a fixed order; what depends on the clock is taken from the times."""
-    packed = folder / f"{experiment}.jsonl.gz"
+    rows, times = _stored(folder, experiment)
+    return [_timed(row, times.get(_place(row), {})) for row in rows]
+
+
+def _timed(row: Row, time: Row) -> Row:
+    clocked = time.get("row", {}) if row.get("status") == "clocked" else {}
+    engine = {"engine": time["engine"]} if "engine" in time else {}
+    return {**row, **clocked, **engine, "seconds": time.get("seconds")}
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    """Where a row stands among all rows of its experiment."""
+    return (row["dataset"], row["model"], row["missing"], row["variant"], *key_of(row))
+
+
+def _stored(folder: Path, experiment: str) -> tuple[list[Row], dict[tuple[Any, ...], Row]]:
+    """The rows of an experiment, in a fixed order, and the times by the place of their row."""
+    packed = _packed_path(folder, experiment)
     if packed.is_file():
         _, *rows = _packed(packed)
-        return rows
-    rows = []
+        return rows, {_place(time): time for time in list(_packed(_times_path(folder, experiment)))[1:]}
+    rows, times = [], {}
     for path in sorted((folder / "results" / experiment).glob("*.jsonl")):
-        times = {key_of(t): t for t in _lines(folder / "times" / experiment / path.name)}
+        clock = {key_of(time): time for time in _lines(folder / "times" / experiment / path.name)}
         for row in _lines(path):
-            time = times.get(key_of(row), {})
-            clocked = time.get("row", {}) if row.get("status") == "clocked" else {}
-            rows.append({**row, **clocked, "seconds": time.get("seconds")})
-    return sorted(rows, key=lambda r: (r["dataset"], r["model"], r["missing"], r["variant"], *key_of(r)))
+            rows.append(row)
+            if key_of(row) in clock:
+                times[_place(row)] = clock[key_of(row)]
+    return sorted(rows, key=_place), times
 
 
 def read_head(folder: Path, experiment: str) -> Row:
     """Where the rows of an experiment come from: file, code, libraries, commit; empty if there are none."""
-    packed = folder / f"{experiment}.jsonl.gz"
+    packed = _packed_path(folder, experiment)
     if packed.is_file():
         return {**next(_packed(packed)), "file": packed.as_posix()}
     origins = [
@@ -129,21 +147,51 @@ def read_head(folder: Path, experiment: str) -> Row:
     return {**every, "versions": versions, "file": (folder / "results" / experiment).as_posix()}
 
 
-def pack(folder: Path, target: Path) -> list[Path]:
-    """Write all rows of a folder to one compressed file per experiment, each with where it comes from."""
-    names = sorted(path.name for path in (folder / "results").glob("*") if path.is_dir())
-    if not names:
-        raise DataError(f"There are no rows in {folder}. Make some with: python -m experiments run all.")
+def pack(folders: Sequence[Path], target: Path) -> list[Path]:
+    """Write all rows of some folders to two compressed files per experiment: the rows, and their times.
+
+    Parameters
+    ----------
+    folders : where rows are; an experiment must be in one of them only
+    target : where the files go
+
+    Returns
+    -------
+    list of Path
+        The files; those of times are the ones that depend on the machine.
+    """
+    homes: dict[str, Path] = {}
+    for folder in folders:
+        names = sorted(path.name for path in (folder / "results").glob("*") if any(path.glob("*.jsonl")))
+        if not names:
+            raise DataError(f"There are no rows in {folder}. Make some with: python -m experiments run all.")
+        for name in names:
+            if name in homes:
+                raise DataError(
+                    f"The rows of {name!r} are in {homes[name]} and in {folder}. Rows of two runs do not mix. Move one "
+                    "of the two away."
+                )
+            homes[name] = folder
     target.mkdir(parents=True, exist_ok=True)
     written = []
-    for name in names:
-        rows = read_rows(folder, name)
+    for name, folder in sorted(homes.items()):
+        rows, times = _stored(folder, name)
         head = {k: v for k, v in read_head(folder, name).items() if k != "file"}
-        head |= {"experiment": name, "rows": len(rows), "machine": read_times(folder)}
-        path = target / f"{name}.jsonl.gz"
-        text = "".join(_line(row) for row in (head, *rows))
-        path.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
-        written.append(path)
+        head |= {"experiment": name, "rows": len(rows)}
+        clock = {
+            "experiment": name,
+            "machine": read_times(folder),
+            "depends": "on the machine, and on what else it did",
+        }
+        placed = [
+            {k: row[k] for k in ("dataset", "model", "missing", "variant")} | times[_place(row)]
+            for row in rows
+            if _place(row) in times
+        ]
+        written += [
+            _write_packed(_packed_path(target, name), (head, *rows)),
+            _write_packed(_times_path(target, name), (clock, *placed)),
+        ]
     return written
 
 
@@ -153,9 +201,23 @@ def read_times(folder: Path) -> Row:
     if path.is_file():
         found: Row = json.loads(path.read_text(encoding="utf-8"))
         return found
-    for packed in sorted(folder.glob("*.jsonl.gz")):
+    for packed in sorted(folder.glob("*.times.jsonl.gz")):
         return dict(next(_packed(packed))["machine"])
     return {}
+
+
+def _packed_path(folder: Path, experiment: str) -> Path:
+    return folder / f"{experiment}.jsonl.gz"
+
+
+def _times_path(folder: Path, experiment: str) -> Path:
+    return folder / f"{experiment}.times.jsonl.gz"
+
+
+def _write_packed(path: Path, rows: Iterable[Row]) -> Path:
+    text = "".join(_line(row) for row in rows)
+    path.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+    return path
 
 
 def _origin_path(folder: Path, experiment: str, cell: str) -> Path:
@@ -175,6 +237,9 @@ def _replace(path: Path, rows: Iterable[Row]) -> None:
 
 
 def _packed(path: Path) -> Iterator[Row]:
+    """The lines of a packed file; none if it is not there."""
+    if not path.is_file():
+        return
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)

@@ -278,8 +278,8 @@ def row(method: str, instance: int, valid: bool, cost: float | None) -> dict[str
 
 
 DOCUMENTED = (
-    "cli", "measure", "store", "methods", "origin", "report.stats", "report.tables", "report.published",
-    "report.clusters", "report.promised",
+    "cli", "config", "measure", "store", "methods", "origin", "report.stats", "report.tables", "report.published",
+    "report.clusters", "report.promised", "report.style", "report.parameters", "report.beyond",
 )  # fmt: skip
 
 

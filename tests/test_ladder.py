@@ -11,7 +11,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from armin import ARMIN, Schema
-from armin.errors import DataError, ParameterError
+from armin.errors import DataError
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("experiments", reason="the experiments live beside the package")
@@ -185,65 +185,6 @@ def test_other_rows_are_fitted_anew() -> None:
     assert mine.coef_.shape == (1, 2)
 
 
-PLUGIN = """
-from sklearn.naive_bayes import GaussianNB
-
-from experiments.methods import Outcome, register
-from experiments.worlds import add_dataset, add_model
-from test_ladder_data import tiny
-
-add_dataset("German", tiny)
-add_model("Naive", GaussianNB)
-
-
-@register("stay")
-class Stay:
-    label = "stay as you are"
-    clocked = False
-
-    def fit(self, context):
-        return self
-
-    def explain(self, row):
-        return Outcome("feasible", lambda rows: rows, 0.0)
-"""
-
-
-def test_a_data_set_a_model_and_a_method_in_one_file_and_one_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import sys
-    from types import ModuleType
-
-    from experiments.cli import choose, main
-    from experiments.methods import METHODS
-    from experiments.worlds import MODELS
-
-    shared = ModuleType("test_ladder_data")
-    shared.tiny = tiny  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "test_ladder_data", shared)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "german_plugin.py").write_text(PLUGIN, encoding="utf-8")
-    out = ["--plugin", "german_plugin", "--out", str(tmp_path / "out")]
-    try:
-        main([
-            "run", "mcar", *out, "--datasets", "German", "--models", "Naive", "--methods", "stay", "--instances", "2"
-        ])  # fmt: skip
-        rows = read_rows(tmp_path / "out", "mcar")
-        assert {(r["dataset"], r["model"], r["method"]) for r in rows} == {("German", "Naive", "stay")}
-        assert [r["missing"] for r in rows] == [1, 1, 2, 2, 3, 3]
-        main(["report", *out, "--docs", str(tmp_path / "docs")])
-        assert "stay as you are" in (tmp_path / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    finally:
-        DATASETS.pop("German", None)
-        MODELS.pop("Naive", None)
-        METHODS.pop("stay", None)
-    with pytest.raises(ParameterError, match=r"There is no data set 'German'"):
-        choose("mcar", datasets=["German"])
-    with pytest.raises(ParameterError, match=r"Nothing to run: 'mar' has the data sets GiveMeCredit"):
-        choose("mar", datasets=["FICO"])
-
-
 def test_a_section_is_a_page_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no rows of published, models, ladder.*run l"):
+    with pytest.raises(DataError, match=r"no rows of published, models, scaled, ladder.*run l"):
         write_section(tmp_path, tmp_path, "l")

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -30,7 +31,7 @@ from experiments.config import EXPERIMENTS, PUBLISHED, Experiment, Settings, Var
 from experiments.methods import METHODS, Outcome, register
 from experiments.origin import cell_mark, code_mark, locked
 from experiments.report.clusters import clustered, difference, valid_of
-from experiments.report.page import write_section
+from experiments.report.page import write_pages, write_section
 from experiments.report.promised import kept_by_halves, trials_of
 from experiments.run import run_cells
 from experiments.store import CellFile, pack, read_head, read_rows
@@ -155,7 +156,7 @@ class TestPacked:
         assert head["code"] == [code_mark()]
         assert head["versions"]["numpy"] == np.__version__
         first = (tmp_path / "rows" / "mcar.jsonl.gz").read_bytes()
-        pack(tmp_path / "out", tmp_path / "rows")
+        pack([tmp_path / "out"], tmp_path / "rows")
         assert (tmp_path / "rows" / "mcar.jsonl.gz").read_bytes() == first
 
     def test_nothing_to_pack(self, tmp_path: Path) -> None:
@@ -165,22 +166,35 @@ class TestPacked:
     def test_the_rows_that_are_kept_are_small_and_say_where_they_are_from(self) -> None:
         files = sorted(ROWS.glob("*.jsonl.gz"))
         assert files
-        assert sum(path.stat().st_size for path in files) < 2_000_000
+        assert sum(path.stat().st_size for path in files) < 10_000_000
         for path in files:
             head, *rows = gzip.decompress(path.read_bytes()).splitlines()
             found = json.loads(head)
+            assert found["experiment"] in EXPERIMENTS
+            if path.name.endswith(".times.jsonl.gz"):
+                assert found["machine"]["cores"] > 0
+                continue
             assert found["rows"] == len(rows)
             assert found["code"]
             assert {"numpy", "scikit-learn"} <= set(found["versions"])
-            assert found["experiment"] in EXPERIMENTS
+            assert path.with_name(path.name.replace(".jsonl.gz", ".times.jsonl.gz")) in files
 
-    @pytest.mark.parametrize("letter", ["l", "m", "p", "r"])
     def test_the_pages_are_written_from_the_rows_that_are_kept(
-        self, letter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("experiments.report.ladder.figures.ladder", lambda *a: f"![{a[3]}](img/paper/{a[3]}.svg)")
-        page = REPOSITORY / "docs" / f"section-{letter}.md"
-        assert write_section(ROWS, tmp_path, letter).read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+        from experiments.report import figures
+
+        def named(rows: object, *where: object, **_: object) -> str:
+            name = str(where[-1])
+            assert (REPOSITORY / "docs" / "img" / "paper" / f"{name}.svg").is_file()
+            return f"![{name.replace('-', ' ')}](img/paper/{name}.svg)"
+
+        for name in figures.__all__:
+            monkeypatch.setattr(figures, name, named)
+        for page in write_pages(ROWS, tmp_path):
+            kept = (REPOSITORY / "docs" / page.name).read_text(encoding="utf-8")
+            unlinked = re.sub(r"\[(experiments/rows/[^\]]*)\]\([^)]*\)", r"`\1`", kept)
+            assert page.read_text(encoding="utf-8") == unlinked
 
 
 def rows_of(values: dict[tuple[int, int], list[float]]) -> list[dict[str, object]]:
@@ -202,10 +216,10 @@ class TestClusters:
         half = student.ppf(0.975, len(splits) - 1) * means.std(ddof=1) / math.sqrt(len(splits))
         assert found.half == pytest.approx(half, abs=1e-9)
 
-    def test_one_split_has_no_interval(self) -> None:
-        found = clustered(rows_of({(0, 0): [1.0, 2.0]}), lambda r: r["x"])
+    def test_one_person_of_one_split_has_no_interval(self) -> None:
+        found = clustered(rows_of({(0, 0): [1.5]}), lambda r: r["x"])
         assert math.isnan(found.half)
-        assert found.text() == "1.50"
+        assert found.text() == "1.50 †"
         assert clustered([], lambda r: r["x"]).text() == "–"
 
     def test_differences_are_of_the_same_person_and_mask(self) -> None:
@@ -237,9 +251,12 @@ class TestSplits:
         stored_splits(tmp_path, [(0, 0), (0, 1), (1, 0)])
         text = write_section(tmp_path, tmp_path, "m").read_text(encoding="utf-8")
         assert "2 splits into training and test rows, and for each 2 draws of two blanks" in text
-        assert "Not all cells are complete: FICO LR 3 of 4." in text
+        assert "splits, 3 of 300 cells complete: not there: FICO LR (22 of 25 cells), FICO MLP, FICO RF, Attr" in text
         assert "***2.01***" in text  # ours is 5 for the published code, and nearly the same in both splits
-        assert "(72 rows, code abc): `python -m experiments run splits`" in text
+        assert (
+            "72 rows: `python -m experiments rows splits` shows them, `python -m experiments run splits` makes" in text
+        )
+        assert "| splits | `splits` | 72 | 7 | – | abc |" in text
         assert "nan" not in text
 
     def test_what_leaves_the_bounds_is_not_valid(self) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,6 +63,31 @@ def test_the_published_sample_size_fails_at_the_borders_and_the_corrected_one_do
         assert failures(corrected, truth) <= failure + error
     # not wasteful: with half of it a corner is missed too often
     assert failures(corrected // 2, places["corner"]) > failure + error
+
+
+def test_the_erratum_on_the_page_is_what_the_integrals_say():
+    """Each number of the table: the mean of (1 - p(truth))^N, where p is the share of the box within ε of the truth."""
+    page = Path(__file__).parents[1] / "docs" / "promise.md"
+    table = page.read_text(encoding="utf-8").split("**An erratum.**")[1].split("Corrected:")[0]
+    lines = [line.replace("*", "").strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    sizes = [int(re.search(r"N = (\d+)", head)[1]) for head in lines[0][1:]]
+    arguments = {"width": 1.0, "distance": 0.1, "failure": 0.05}
+    assert sizes == [sample_size(2, **arguments), sample_size_anywhere(2, **arguments)]
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    # p is smooth between the kinks at ε and 1 - ε, so each of the three pieces is integrated by itself
+    places = {
+        "at least ε from every border": [(0.1, 0.9)], "uniform in the box": [(0.0, 0.1), (0.1, 0.9), (0.9, 1.0)],
+        "in a corner": [],
+    }  # fmt: skip
+    for name, *said in lines[1:]:
+        pieces = places[name]
+        x = np.concatenate([low + (high - low) * (nodes + 1) / 2 for low, high in pieces]) if pieces else np.zeros(1)
+        w = np.concatenate([(high - low) * weights / 2 for low, high in pieces]) if pieces else np.ones(1)
+        p = np.minimum(x + 0.1, 1) - np.maximum(x - 0.1, 0)
+        for n, number in zip(sizes, said, strict=True):
+            exact = float(((1 - np.outer(p, p)) ** n * np.outer(w, w)).sum() / w.sum() ** 2)
+            digits = len(number.split(".")[1])
+            assert round(exact, digits) == float(number), (name, n, exact)
 
 
 @pytest.mark.parametrize("n", [20, 100, 500])

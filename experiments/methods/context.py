@@ -33,6 +33,7 @@ class Outcome:
     cost : the method's own cost of it
     note : why there is no action, where a word is due
     legal : whether a complete row (D,) of codes can do it to the letter; None if what goes too far stops at the bound
+    engine : the seconds of it that went into searching for the action; None if nobody knows
     """
 
     status: str
@@ -40,14 +41,15 @@ class Outcome:
     cost: float | None = None
     note: str = ""
     legal: Callable[[FloatArray], bool] | None = None
+    engine: float | None = None
 
     @classmethod
     def of(cls, recourse: Recourse, schema: Schema | None = None) -> Outcome:
         """The outcome of one of ARMIN's own answers; with a schema, also whether amounts stay within its bounds."""
         if not recourse.found:
-            return cls(recourse.status.value)
+            return cls(recourse.status.value, engine=recourse.seconds)
         if schema is None:
-            return cls(recourse.status.value, recourse.apply, recourse.cost)
+            return cls(recourse.status.value, recourse.apply, recourse.cost, engine=recourse.seconds)
         amounts = {schema.position(c.feature.name): c.amount or 0.0 for c in recourse.changes if c.mode == "shift"}
 
         def legal(codes: FloatArray) -> bool:
@@ -55,7 +57,7 @@ class Outcome:
             bounds = {i: schema.features[i] for i in amounts}
             return all(bounds[i].low_code - 1e-9 <= v <= bounds[i].high_code + 1e-9 for i, v in moved.items())
 
-        return cls(recourse.status.value, recourse.apply, recourse.cost, legal=legal)
+        return cls(recourse.status.value, recourse.apply, recourse.cost, legal=legal, engine=recourse.seconds)
 
 
 @dataclass(eq=False)

@@ -43,6 +43,7 @@ def examples(read: Rows, pictures: Path) -> list[str]:
             theirs = " · ".join(given) if given else "–"
             body.append([label_of(method), action, row["valid"], cost, theirs])
         out.append(markdown(["method", "action", "valid", "cost", "the paper's person: action · valid · cost"], body))
+        out.append(read.source(name))
     out.append("The paper does not say which person its tables show, so ours is chosen by the rule that is stated.")
     return out
 
@@ -83,4 +84,4 @@ def figure_one(read: Rows, pictures: Path) -> list[str]:
             out.append(
                 f"- {label_of(row['method'])}: {action}; {does} for the person as they are; cost {row['cost']:.2f}"
             )
-    return [out[0], out[1], "\n".join(out[2:])]
+    return [out[0], out[1], "\n".join(out[2:]), read.source("figure1")]

@@ -15,6 +15,8 @@ from experiments.store import Row
 __all__ = ["promised", "trials_of"]
 
 PROMISE, ASSURANCE, HALVES = 0.9, 0.9, 200
+LEAST = 4
+"""People that it takes to have two in each half."""
 
 
 def trials_of(rows: list[Row]) -> Trials:
@@ -58,13 +60,17 @@ def promised(read: Rows, pictures: Path) -> list[str]:
     rows = read("promise")
     if not rows:
         return [NONE]
-    body = []
+    body: list[list[object]] = []
     for (dataset, model), group in by(rows, "dataset", "model").items():
         trials = trials_of(group)
-        if trials.people < 4:
+        if trials.people < LEAST:
+            body.append([dataset, model, f"{trials.people}: too few", *["–"] * 6])
             continue
         levels, works, plans = kept_by_halves(trials)
         judged = works[~np.isnan(works)]
+        if not judged.size:
+            body.append([dataset, model, f"{trials.people}: no plan to judge", *["–"] * 6])
+            continue
         below = Share(int((judged < PROMISE).sum()), int(judged.size))
         at = int(np.searchsorted(LEVELS, 0.75 - 1e-9))
         plain = trials.worked[:, at][trials.planned[:, at]]
@@ -80,7 +86,8 @@ def promised(read: Rows, pictures: Path) -> list[str]:
     ]  # fmt: skip
     return [
         f"The people are cut into two halves at random, {HALVES} times. On one half a confidence is chosen that "
-        f"promises {PROMISE:.0%} with {ASSURANCE:.0%} assurance; on the other, whom nobody has looked at, it is "
+        f"promises {100 * PROMISE:.0f} % with {100 * ASSURANCE:.0f} % assurance; on the other, whom nobody has looked "
+        "at, it is "
         "counted for how many of those who get a plan it works. The promise is about the failure rate among all "
         "people, so a half of finite size may fall short of it by chance even where it is kept: with 50 people and a "
         "true rate of 90 % it does so for about two halves in five. The halves of one data set overlap, so their "

@@ -36,7 +36,9 @@ def rivals(read: Rows, pictures: Path) -> list[str]:
         "counterfactuals, and the cheapest that the model accepts is taken. “Multiple imputation + DiCE + majority”: "
         "the same for each of five completions, and of all hundred the cheapest action that works for 75 % of another "
         "hundred completions, which is what one would build from DiCE for rows with blanks. Ratios are of the mean "
-        "costs over people for whom both actions are valid. Seconds are end to end, on a machine that had other work.",
+        "costs over people for whom both actions are valid. Seconds are end to end, on a machine that had other work. "
+        "Peers that need no completions, such as NICE, are "
+        "compared on complete rows by `make bench` ([engine](engine.md)).",
         markdown(head, body),
         read.source("rivals"),
     ]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from experiments.report.beyond import blanks, clock, complete
 from experiments.report.compare import mar_mnar, mcar
+from experiments.report.gaps import Gaps, gaps_of
 from experiments.report.ladder import ladder
 from experiments.report.parameters import paths, sensitivity, xgboost
 from experiments.report.people import examples, figure_one
 from experiments.report.promised import promised
 from experiments.report.rivals import rivals
 from experiments.report.splits import splits
-from experiments.report.tables import Rows
+from experiments.report.tables import Rows, markdown, plural
 from experiments.store import Row, read_head, read_rows
 
 __all__ = ["SECTIONS", "Reader", "reader"]
@@ -28,10 +30,17 @@ SECTIONS: dict[str, Section] = {
 
 
 class Reader:
-    """Reads each experiment's rows once, and says where they come from."""
+    """Reads each experiment's rows once, and says where they come from.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    Parameters
+    ----------
+    folder : where the rows are
+    docs : the folder of the page, from which links lead to the rows
+    few : whether they are those of a quick run
+    """
+
+    def __init__(self, folder: Path, docs: Path | None = None, *, few: bool = False) -> None:
+        self.folder, self.docs, self.few = folder, docs, few
         self.known: dict[str, list[Row]] = {}
 
     def __call__(self, name: str) -> list[Row]:
@@ -39,31 +48,62 @@ class Reader:
             self.known[name] = sorted(read_rows(self.folder, name), key=_place)
         return self.known[name]
 
-    def source(self, *names: str) -> str:
-        """A line that leads from a table to its rows and the command that makes them."""
+    def source(self, *names: str, **only: object) -> str:
+        """A line that leads from a table to its rows, and to the commands that show and make them.
+
+        Parameters
+        ----------
+        *names : experiments
+        **only : which of their rows: ``dataset``, ``model``, ``missing`` or ``method``
+        """
         parts = []
         for name in names:
-            rows, head = self(name), read_head(self.folder, name)
+            rows = [r for r in self(name) if all(r[column] == value for column, value in only.items())]
             if not rows:
                 continue
-            code, commit = (", ".join(v) if isinstance(v := head.get(k, ""), list) else v for k in ("code", "commit"))
-            made = f", code {code}" + (f", commit {commit}" if commit else "") if code else ""
+            asked = "".join(f" --{FLAGS[column]} {value}" for column, value in only.items())
             parts.append(
-                f"`{_shown(head.get('file', ''))}` ({len(rows):,} rows{made}): `python -m experiments run {name}`"
+                f"{self._link(name)}, {plural(len(rows), 'row')}: `python -m experiments rows {name}{asked}` shows "
+                "them, "
+                f"`python -m experiments run {name}{asked}` makes them"
             )
         return f"*Rows: {'; '.join(parts)}.*" if parts else ""
 
+    def origins(self, names: Iterable[str]) -> str:
+        """A table of where the rows of experiments come from."""
+        body = []
+        for name in names:
+            if not self(name):
+                continue
+            head = read_head(self.folder, name)
+            code, commit = (", ".join(v) if isinstance(v := head.get(k, ""), list) else v for k in ("code", "commit"))
+            seconds = sum(row.get("seconds") or 0.0 for row in self(name))
+            body.append([name, self._link(name), f"{len(self(name)):,}", f"{seconds:,.0f}", commit or "–", code or "–"])
+        head = ["experiment", "rows", "how many", "seconds of the methods", "commit", "fingerprint of the code"]
+        return markdown(head, body)
 
-def _shown(file: str) -> str:
-    """A path from the repository's folder on, so that a page is the same wherever it is written."""
-    here = Path(__file__).parents[2]
-    path = Path(file).resolve()
-    return path.relative_to(here).as_posix() if path.is_relative_to(here) else Path(file).name
+    def gaps(self, names: Iterable[str]) -> list[Gaps]:
+        """What the rows of experiments lack."""
+        return gaps_of(self, names, few=self.few)
+
+    def _link(self, name: str) -> str:
+        """The file of an experiment's rows, as a link where the page can reach it."""
+        file, here = Path(read_head(self.folder, name).get("file", "")).resolve(), Path(__file__).resolve().parents[2]
+        if not file.is_relative_to(here):
+            return f"`{file.name}`"
+        shown = file.relative_to(here).as_posix()
+        if self.docs is None or not self.docs.resolve().is_relative_to(here):
+            return f"`{shown}`"
+        return f"[{shown}]({Path(os.path.relpath(file, self.docs.resolve())).as_posix()})"
 
 
-def reader(folder: Path) -> Reader:
+FLAGS = {"dataset": "datasets", "model": "models", "missing": "missing", "method": "methods"}
+"""By the column of a row, the option of the command line that chooses by it."""
+
+
+def reader(folder: Path, docs: Path | None = None, *, few: bool = False) -> Reader:
     """Read each experiment's rows once."""
-    return Reader(folder)
+    return Reader(folder, docs, few=few)
 
 
 ORDER = (

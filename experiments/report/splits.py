@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from experiments.methods import label_of
-from experiments.report.clusters import by_cell, clustered, cost_of, difference, valid_of
+from experiments.report.clusters import ALONE, by_cell, clustered, cost_of, difference, valid_of, valid_share
 from experiments.report.published import published
+from experiments.report.stats import by
 from experiments.report.tables import NONE, Rows, listed, markdown, plural
 from experiments.store import Row
 
@@ -25,7 +27,8 @@ def splits(read: Rows, pictures: Path) -> list[str]:
     if not rows:
         return [NONE]
     seeds, masks = sorted({r["split"] for r in rows}), sorted({r["mask"] for r in rows})
-    people = max(len({r["instance"] for r in rows if r["split"] == s and r["dataset"] == "FICO"}) for s in seeds)
+    worlds = by(rows, "dataset", "model", "split").values()
+    people = max(len({r["instance"] for r in world}) for world in worlds)
     out = [
         f"{plural(len(seeds), 'split')} into training and test rows, and for each {plural(len(masks), 'draw')} of two "
         f"blanks; at most {plural(people, 'rejected person', 'rejected people')} of each split and model. The "
@@ -33,21 +36,26 @@ def splits(read: Rows, pictures: Path) -> list[str]:
         "models, because those of that time are known for the paper's own split only.",
         "Intervals are 95 % over both: a split is one cluster, because the people and masks of a split share its "
         "model; the mean is over all rows, its error is that of the splits' residuals, and the quantile is Student's "
-        "with one degree of freedom less than there are splits. *Italics: the paper's number*, from one split and one "
+        "with one degree of freedom less than there are splits; where all rows are valid, or none is, it is Wilson's "
+        "over the "
+        "people. *Italics: the paper's number*, from one split and one "
         "mask; bold where it lies outside our interval.",
+        *_alone(rows),
         "**Valid ratio**",
         _table(rows, "valid_ratio"),
+        read.source("splits"),
         "**Average cost**",
         _table(rows, "average_cost"),
+        read.source("splits"),
         "**ARMIN: ours against the published code, person by person**",
         _against(rows),
+        read.source("splits"),
         "**What varies**: standard deviations of a valid ratio, in points. A single split with a single mask, as in "
         "the paper, is one draw from both.",
         _spread(rows),
         *_outside(rows),
     ]
-    unfinished = _unfinished(rows, len(seeds) * len(masks))
-    return [*out, *([f"Not all cells are complete: {unfinished}."] if unfinished else []), read.source("splits")]
+    return [*out, read.source("splits")]
 
 
 def _order(rows: list[Row]) -> list[str]:
@@ -62,7 +70,8 @@ def _table(rows: list[Row], measure: str) -> str:
     for (dataset, model), mine in by_cell(rows).items():
         line: list[object] = [dataset, model]
         for method in methods:
-            found = clustered(mine.get(method, []), valid_of if measure == "valid_ratio" else cost_of)
+            group = mine.get(method, [])
+            found = valid_share(group) if measure == "valid_ratio" else clustered(group, cost_of)
             text = found.text(100, 0, " %") if measure == "valid_ratio" else found.text()
             theirs = published(dataset, model, NAMES.get(method, ""))
             if theirs is not None and found.n:
@@ -90,8 +99,7 @@ def _spread(rows: list[Row]) -> str:
         line: list[object] = [dataset, model]
         for method in ("robust-published", "rung-published", "rung-conditioned"):
             found = clustered(mine.get(method, []), valid_of)
-            known = found.n and found.splits > 1
-            line.append(f"{100 * found.between:.0f} · {100 * found.within:.0f}" if known else "–")
+            line.append(" · ".join("–" if math.isnan(v) else f"{100 * v:.0f}" for v in (found.between, found.within)))
         body.append(line)
     head = ["data set", "model", *(label_of(m) for m in ("robust-published", "rung-published", "rung-conditioned"))]
     return markdown(head, body) + "\n\nIn each field: between splits · between masks of one split."
@@ -102,7 +110,7 @@ def _outside(rows: list[Row]) -> list[str]:
     for (dataset, model), mine in by_cell(rows).items():
         for method in _order(rows):
             theirs = published(dataset, model, NAMES.get(method, ""))
-            found = clustered(mine.get(method, []), valid_of), clustered(mine.get(method, []), cost_of)
+            found = valid_share(mine.get(method, [])), clustered(mine.get(method, []), cost_of)
             if theirs is None or not found[0].n:
                 continue
             total += 1
@@ -118,10 +126,15 @@ def _outside(rows: list[Row]) -> list[str]:
     ]
 
 
-def _unfinished(rows: list[Row], worlds: int) -> str:
-    short = [
-        f"{dataset} {model} {len({(r['split'], r['mask']) for group in mine.values() for r in group})} of {worlds}"
-        for (dataset, model), mine in by_cell(rows).items()
-        if len({(r["split"], r["mask"]) for group in mine.values() for r in group}) < worlds
+def _alone(rows: list[Row]) -> list[str]:
+    """A warning for cells of which one split has rows."""
+    few = [
+        " ".join(cell) for cell, group in by(rows, "dataset", "model").items() if len({r["split"] for r in group}) == 1
     ]
-    return ", ".join(short)
+    if not few:
+        return []
+    return [
+        f"**One split only ({ALONE.strip()})**: {', '.join(few)}. There the interval is over the people and masks of "
+        "that "
+        "split, each person being a cluster; it does not say what another split would give."
+    ]

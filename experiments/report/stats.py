@@ -12,7 +12,20 @@ from scipy.stats import binomtest, norm
 
 from experiments.store import Row
 
-__all__ = ["Mean", "Paired", "Share", "Summary", "by", "counted", "mean", "paired", "share", "statuses", "summarise"]
+__all__ = [
+    "Mean",
+    "Paired",
+    "Share",
+    "Summary",
+    "by",
+    "counted",
+    "mean",
+    "paired",
+    "share",
+    "shown",
+    "statuses",
+    "summarise",
+]
 
 LEVEL = 0.95
 Z = float(norm.ppf((1 + LEVEL) / 2))
@@ -60,6 +73,15 @@ class Mean:
 
     def __repr__(self) -> str:
         return "–" if not self.n else f"{round(self.value, 2) + 0.0:.2f} ± {self.half:.2f}"
+
+
+def shown(number: float, form: str, scale: float = 1.0) -> str:
+    """A number in a format, or a dash if there is none.
+
+    >>> shown(0.5, ".0f", 100), shown(math.nan, ".2f")
+    ('50', '–')
+    """
+    return "–" if math.isnan(number) else f"{scale * number:{form}}"
 
 
 def mean(values: Iterable[float | None]) -> Mean:
@@ -147,6 +169,7 @@ class Paired:
     n : people that both were asked about
     better, worse : people for whom only the first, only the second, is valid
     p : of the exact sign test
+    gain : the valid ratio of the first minus that of the second
     cost : first minus second, where both have an action
     cost_valid : the same, where both are valid
     """
@@ -155,6 +178,7 @@ class Paired:
     better: int
     worse: int
     p: float
+    gain: Mean
     cost: Mean
     cost_valid: Mean
 
@@ -179,7 +203,7 @@ def paired(first: list[Row], second: list[Row]) -> Paired:
     p = float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
     priced = [(a, b) for a, b in both if a.get("cost") is not None and b.get("cost") is not None]
     return Paired(
-        len(both), better, worse, p,
+        len(both), better, worse, p, mean(float(bool(a["valid"])) - bool(b["valid"]) for a, b in both),
         mean(a["cost"] - b["cost"] for a, b in priced),
         mean(a["cost"] - b["cost"] for a, b in priced if a["valid"] and b["valid"]),
     )  # fmt: skip

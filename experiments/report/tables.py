@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -16,7 +17,9 @@ __all__ = [
     "Rows",
     "agreement_with_paper",
     "at_least_as_good",
+    "blanks_in_words",
     "counts",
+    "file_name",
     "listed",
     "markdown",
     "matrix",
@@ -33,7 +36,7 @@ class Rows(Protocol):
 
     def __call__(self, name: str, /) -> list[Row]: ...
 
-    def source(self, *names: str) -> str: ...
+    def source(self, *names: str, **only: object) -> str: ...
 
 
 NONE = "No rows are stored for this experiment."
@@ -46,6 +49,15 @@ def listed(items: list[str], none: str) -> str:
     'none'
     """
     return "\n".join(f"- {item}" for item in items) if items else none
+
+
+def file_name(variant: str) -> str:
+    """A variant as part of a file's name.
+
+    >>> file_name("blanks=mar:age:income")
+    'blanks-mar-age-income'
+    """
+    return re.sub(r"[^\w.]+", "-", variant)
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
@@ -90,9 +102,18 @@ def matrix(
     return markdown(["data set", "model", *(label_of(m) for m in methods)], body)
 
 
+def blanks_in_words(missing: int) -> str:
+    """How many values are blank.
+
+    >>> blanks_in_words(0), blanks_in_words(2)
+    ('nothing missing', '2 missing')
+    """
+    return {-1: "real blanks", 0: "nothing missing"}.get(missing, f"{missing} missing")
+
+
 def cell_name(row: Row) -> str:
     """A cell in words."""
-    blanks = {-1: "real blanks", 0: "nothing missing"}.get(row["missing"], f"{row['missing']} missing")
+    blanks = blanks_in_words(row["missing"])
     return " · ".join(str(p) for p in (row["dataset"], row["model"], blanks, row["variant"]) if p)
 
 
