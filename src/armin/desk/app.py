@@ -123,7 +123,9 @@ def _add_answer(app: FastAPI, service: Service, searches: Searches, name: str) -
     )(answer)
 
 
-def _sent(found: dict[str, Any] | LetterPage) -> Response:
+def _sent(found: dict[str, Any] | LetterPage | bytes) -> Response:
+    if isinstance(found, bytes):
+        return Response(found, media_type="application/pdf")
     if isinstance(found, LetterPage):
         return Response(found.html, media_type="text/html", headers={"Content-Security-Policy": found.policy})
     return JSONAnswer(found)
