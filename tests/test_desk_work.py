@@ -11,46 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 page = pytest.importorskip("test_desk_page")
 
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from armin import ARMIN, Schema
+from benchmarks.page import STOPS, wide
+
+from armin import ARMIN
 from armin.datasets import make_loans
 from test_desk_page import advice, browser, desk, loan_bundle, visit
 
 Visit, expect, serving, sentences = page.Visit, page.expect, page.serving, page.sentences
-STOPS = """[...document.querySelectorAll('#form input, #form select, #form button, #form summary, #form a')].filter(
-  (one) => one.checkVisibility() && one.tabIndex >= 0 && (one.type !== 'radio' || one.checked)).length"""
-
-
-def wide(n: int) -> Any:
-    """A desk with n columns in four sections."""
-    rng = np.random.default_rng(0)
-    kinds = (
-        lambda: rng.integers(0, 50_000, 500), lambda: rng.choice(["red", "green", "blue"], 500),
-        lambda: rng.normal(5, 2, 500).round(2), lambda: rng.choice(["yes", "no"], 500),
-    )  # fmt: skip
-    X = pd.DataFrame({f"field {i}": kinds[i % 4]() for i in range(n)})
-    numbers = X.select_dtypes("number")
-    score = ((numbers - numbers.mean()) / numbers.std()).sum(axis=1)
-    y = np.where(score > score.median(), "granted", "refused")
-    texts = make_column_selector(dtype_exclude=np.number)
-    encoder = make_column_transformer((OneHotEncoder(), texts), remainder=StandardScaler())
-    model = make_pipeline(encoder, LogisticRegression(max_iter=500)).fit(X, y)
-    sections = ["Home", "Money", "Work", "You"]
-    form = {name: {"group": sections[(i * 4 // n + 3) % 4], "help": f"Question {i}."} for i, name in enumerate(X)}
-    schema = Schema.infer(X, immutable=list(X)[: n // 4]).with_form(**form)
-    row = X.iloc[int(np.flatnonzero(model.predict(X) == "refused")[0])].to_dict()
-    plain = {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
-    person = {"name": "Sam", "story": "", "row": plain | {"field 0": None}}
-    return page.packed(ARMIN(model, schema, desired="granted").fit(X), "Wide desk", [person])
 
 
 # ---------------------------------------------------------------- many fields
@@ -81,6 +53,15 @@ def test_many_fields_stand_in_sections_that_fold(visit: Callable[..., Visit], n:
         v.page.locator("#form-errors a").click()
         expect(v.page.get_by_label("Field 0", exact=True)).to_be_focused()
         expect(v.field("Field 0")).to_contain_text("Question 0.")
+        # of two values: why it is blank is asked only where it is
+        why = v.field("Field 3").get_by_label("Prefer not to say")
+        expect(why).to_be_hidden()
+        v.field("Field 3").get_by_label("Not told").check()
+        why.check()
+        v.page.get_by_label("Field 0", exact=True).fill("")
+        with v.page.expect_request("**/api/v1/recourse") as asked:
+            v.ask()
+        assert asked.value.post_data_json["why"] == {"field 3": "private"}
         v.shoot(f"many-{n}")
 
 
@@ -272,7 +253,7 @@ def test_a_small_window_shows_every_button_of_the_letter(visit: Callable[..., Vi
     v.load("Kim").ask().settle()
     v.page.get_by_role("button", name="Letter / print").click()
     expect(v.page.locator("#letter-note")).to_have_text("The letter is ready to print.")
-    for name in ("Put it on the letter", "Print", "Close"):
+    for name in ("Put it on the letter", "Print", "Save as PDF", "Close"):
         button = v.page.get_by_role("button", name=name, exact=True)
         button.scroll_into_view_if_needed()
         box = button.bounding_box()
