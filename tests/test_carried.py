@@ -261,7 +261,7 @@ def test_what_cannot_be_meant_is_refused() -> None:
         SCHEMA.with_rules(AtMostOne(("income", "id")))
     with pytest.raises(SchemaError, match="can only be 'fixed'"):
         Feature("id", "carried", direction="increase")
-    with pytest.raises(SchemaError, match="no bounds, step or categories"):
+    with pytest.raises(SchemaError, match="no bounds, limits, step or categories"):
         Feature("id", "carried", categories=("a", "b"))
     with pytest.raises(SchemaError, match="advice cannot change it"):
         SCHEMA.update(mutable=["zip", "debt"])

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,6 +27,8 @@ from armin import ARMIN, ImputationAR, Promise, Schema
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
 from armin.promise import Pattern
+from armin.schema.shown import Shown
+from armin.words import catalogue
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
@@ -38,6 +41,7 @@ from armin.bundle import save_bundle  # noqa: E402
 from armin.desk.app import create_app  # noqa: E402
 from armin.desk.contract import AlternativesAsked, contract_of  # noqa: E402
 from armin.desk.demo import demo_people  # noqa: E402
+from armin.desk.said import said_recourse  # noqa: E402
 from armin.desk.serve import serve  # noqa: E402
 from armin.desk.service import Service, warm_up  # noqa: E402
 from armin.desk.settings import DeskSettings  # noqa: E402
@@ -100,6 +104,7 @@ def test_schema_describes_the_form(client):
         "hint": "From $0 to $250,000. A plan never asks you to change this.",
         "unlock": "I could change this after all: Income", "tell": "Tell: Income",
         "short": "Income", "section": "", "asks": "", "group": "", "order": None, "example": "",
+        "seen": [0, 250_000], "beyond": "",
     }  # fmt: skip
     assert by_name["Income"]["errors"]["range"] == (
         "Income is outside the limits. From $0 to $250,000. Correct it, or leave it blank."
@@ -117,6 +122,53 @@ def test_recourse_is_the_explainers(client, explainer):
     reference = answer.pop("reference")
     assert timeless(answer) == timeless(explainer.explain(ROW).to_dict())
     assert reference != client.post("/api/v1/recourse", json={"row": ROW}).json()["reference"]
+
+
+def test_why_a_blank_is_blank_is_noted(client, explainer):
+    row = {**ROW, "Education": None}
+    asked = {"row": row, "why": {"Income": "private", "Education": "unknown"}, "languages": ["en", "de"]}
+    answer = client.post("/api/v1/recourse", json=asked).json()
+    assert {blank["feature"]: blank["why"] for blank in answer["blanks"]} == asked["why"]
+    for language, words in (("en", "You prefer not to say Income."), ("de", "Sie möchten nicht angeben: Income.")):
+        assert [words in note for note in answer["said"][language]["notes"]].count(True) == 1
+    # it says more and changes nothing
+    plain = client.post("/api/v1/recourse", json={"row": row}).json()
+    assert answer["changes"] == plain["changes"]
+    assert answer["notes"][:-1] == plain["notes"]
+    assert "why" not in plain["blanks"][0]
+
+
+@pytest.mark.parametrize(
+    ("why", "words"),
+    [
+        ({"Age": "private"}, "'why' must name columns that are blank. Got 'Age', which is told"),
+        ({"Income": "secret"}, "unknown or private"),
+        ({"Shoes": "private"}, "unknown or private"),
+    ],
+)
+def test_a_reason_that_cannot_be_meant_is_refused(client, why, words):
+    answer = client.post("/api/v1/recourse", json={"row": ROW, "why": why})
+    assert answer.status_code == 422
+    assert words in answer.json()["detail"]
+    assert answer.json()["field"] == "why"
+
+
+def test_a_value_beyond_what_was_seen_is_answered_and_described(client):
+    answer = client.post("/api/v1/recourse", json={"row": {**ROW, "Age": 80}}).json()
+    assert any("seen nobody with Age: 80" in note for note in answer["notes"])
+    age = next(one for one in client.get("/api/v1/schema").json()["features"] if one["name"] == "Age")
+    assert (age["lower"], age["upper"], age["seen"]) == (0, 120, [20, 70])
+    assert age["help"].startswith("A whole number from 0 to 120. The model knows 20 to 70.")
+    refused = client.post("/api/v1/recourse", json={"row": {**ROW, "Age": 121}})
+    assert (refused.status_code, refused.json()["field"]) == (422, "Age")
+
+
+def test_a_letter_as_pdf(client):
+    pytest.importorskip("weasyprint")
+    letter = client.post("/api/v1/letter", json={"row": ROW, "format": "pdf"})
+    assert letter.headers["content-type"] == "application/pdf"
+    assert letter.content.startswith(b"%PDF-")
+    assert client.post("/api/v1/letter", json={"row": ROW, "format": "doc"}).status_code == 422
 
 
 def test_what_is_hard_for_one_person_weighs_more(client, explainer):
@@ -932,3 +984,16 @@ def test_killing_a_worker_loses_only_the_requests_that_it_held(tmp_path, slow):
         assert desk.ask("/api/v1/recourse", json={"row": row}).status_code == 200
         counted = re.findall(r'^armin_requests_total.*"/api/v1/recourse",status="200"} (\S+)$', desk.ask().text, re.M)
         assert float(counted[0]) >= sum(answer is not None for answer in answers)  # by all workers, also the dead one
+
+
+@pytest.mark.parametrize(
+    ("weeks", "text"),
+    [
+        (0, "at once"), (1, "about one week"), (8, "about eight weeks"), (9, "about two months"),
+        (26, "about six months"), (103, "about 24 months"), (104, "about two years"), (None, ""),
+    ],
+)  # fmt: skip
+def test_how_long_a_plan_takes(explainer, weeks, text):
+    plan = explainer.explain({**ROW, "Income": 30_000})
+    slow = tuple(replace(change, feature=replace(change.feature, shown=Shown(weeks=weeks))) for change in plan.changes)
+    assert said_recourse(replace(plan, changes=slow), catalogue(), explainer.schema)["time"] == text

@@ -19,7 +19,9 @@ FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 if FIREFOX is None:
     pytest.skip("Firefox is not installed", allow_module_level=True)
 client = pytest.importorskip("websockets.sync.client")
-work = pytest.importorskip("test_desk_work")
+pytest.importorskip("test_desk_page")
+
+from benchmarks.page import STOPS, wide  # noqa: E402
 
 from test_desk_page import desk, loan_bundle, serving  # noqa: E402, F401  fixtures
 
@@ -34,7 +36,9 @@ class Window:
         self.socket = self.open.enter_context(client.connect(address, max_size=None, open_timeout=PATIENCE))
         self.number = 0
         self.said: list[str] = []
-        self.send("session.new", capabilities={})
+        # a page that asks whether to leave is left
+        prompts = {"default": "accept", "beforeUnload": "accept"}
+        self.send("session.new", capabilities={"alwaysMatch": {"unhandledPromptBehavior": prompts}})
         self.send("session.subscribe", events=["log.entryAdded"])
         self.context = self.send("browsingContext.create", type="tab")["context"]
 
@@ -52,6 +56,10 @@ class Window:
     def go(self, url: str, width: int = 1280, height: int = 900) -> None:
         self.send("browsingContext.setViewport", context=self.context, viewport={"width": width, "height": height})
         self.send("browsingContext.navigate", context=self.context, url=url, wait="complete")
+
+    def reload(self) -> None:
+        """Load the page again; if it asks whether to leave, yes."""
+        self.send("browsingContext.reload", context=self.context, wait="complete")
 
     def value(self, script: str) -> Any:
         """What a JavaScript expression comes to."""
@@ -139,14 +147,44 @@ def test_the_whole_journey(window: Window, desk: str, loan_bundle: Any) -> None:
     window.value("document.querySelector('#plan .second-button').click()")
     window.until("document.getElementById('letter-note').textContent.includes('ready')")
     assert "Dear" in window.value("document.getElementById('letter-page').contentDocument.body.textContent")
+    window.check_access()
     window.press("\ue00c")  # Escape
     window.until("!document.getElementById('letter').open")
     assert window.said == []
 
 
+def test_errors_cases_and_a_reload(window: Window, desk: str) -> None:  # noqa: F811
+    window.said.clear()
+    window.go(desk)
+    window.until("document.querySelector('.person')")
+    window.value("document.querySelector('.person').click()")
+    fill = "((one) => {{ one.value = '{}'; one.dispatchEvent(new Event('input', {{ bubbles: true }})); }})"
+    age = "document.querySelector('[data-feature=Age] input')"
+    window.value(f"{fill.format(320)}({age})")
+    window.value("document.getElementById('send').click()")
+    assert window.value("document.activeElement === document.querySelector('#form-errors p')")
+    window.check_access()
+    window.value(f"{fill.format(80)}({age})")
+    assert "nobody" in window.value("document.querySelector('[data-feature=Age] .care').textContent")
+    window.value("document.querySelector('#cases details').open = true")
+    window.value(f"{fill.format('44;31000;NewCar;Masters;2')}(document.getElementById('cases-paste'))")
+    window.value("document.querySelector('[data-tool^=cases_read]').click()")
+    window.until("document.querySelectorAll('.cases tbody tr').length === 1")
+    window.value("document.getElementById('cases-keep').click()")
+    window.check_access()
+    window.reload()
+    window.until("document.querySelectorAll('.cases tbody tr').length === 1")
+    assert window.value(f"{age}.value") == "80"
+    window.value("document.querySelector('[data-tool^=cases_all]').click()")
+    window.until("document.getElementById('cases-note').textContent.startsWith('1 of 1')")
+    window.value("document.getElementById('cases-keep').click()")
+    assert window.value("sessionStorage.length") == 0
+    assert window.said == []
+
+
 @pytest.mark.parametrize("n", [20, 40])
 def test_many_fields(window: Window, n: int) -> None:
-    with serving(work.wide(n)) as address:
+    with serving(wide(n)) as address:
         assert whole_journey(window, address)
-        assert window.value(work.STOPS) <= 1.5 * n
+        assert window.value(STOPS) <= 1.5 * n
         assert window.value("document.documentElement.scrollWidth <= window.innerWidth")

@@ -35,9 +35,10 @@ from armin.desk.settings import DeskSettings  # noqa: E402
 load_all_checks()
 LEGAL_BUT_REFUSED = (
     "The row is all blanks", "'choice' must be one of the", "decision='blank' needs", "reapply=", "'point' ",
+    "'why' must name",
 )  # fmt: skip
 """What JSON Schema cannot say: somebody must be there, a plan that is chosen must exist, a point must be of this row's
-path, and the model must be able to answer the question about blanks."""
+path, the model must be able to answer the question about blanks, and what is told has no reason to be blank."""
 
 
 def made_up(mode):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from html import escape
 from typing import Any
 
 import numpy as np
 import pytest
 
+from armin import ARMIN
+from armin.datasets import make_loans
+from armin.recourse import Plans
 from armin.report.plot import INK
 from armin.report.plot_assess import (
     _short,
@@ -149,3 +153,21 @@ def test_the_lines_of_a_stress_test_are_its_reliable_points() -> None:
     assert "spreads" in plot_stress(summary | {"kind": "shift"}, named).get_xlabel()
     assert ax.get_legend() is not None
     assert plot_stress(summary | {"curves": []}, []).get_legend() is None
+
+
+def test_plans_and_a_stress_test_in_a_notebook() -> None:
+    loans = make_loans()
+    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", n_samples=200).fit(loans.X)
+    plans = explainer.alternatives(loans.applicant, 2)
+    assert isinstance(plans, Plans)
+    shown = plans._repr_html_()
+    assert shown.count("<ol") == len(plans) == 2
+    assert all(escape(str(change)) in shown for plan in plans for change in plan.changes)
+    assert str(plans).startswith("1. ")
+    assert "\n\n2. " in str(plans)
+    assert Plans()._repr_html_() == "<p>No plan.</p>"
+    tested = explainer.stress(loans.applicant)
+    html = tested._repr_html_()
+    assert html.count("<tr>") == 1 + len(tested.curves) > 1
+    assert html.count("<td") == 3 * len(tested.curves)
+    assert escape(tested.sentence) in html

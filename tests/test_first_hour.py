@@ -349,7 +349,7 @@ MISUSE: dict[str, tuple[Callable[[], Any], type[ArminError], str]] = {
     "an unknown category": (
         lambda: explainer().explain(someone(foreign_worker="maybe")), DataError, "add the category to the schema",
     ),
-    "out of bounds": (lambda: explainer().explain(someone(income=1e6)), DataError, r"schema\.update\(bounds="),
+    "out of bounds": (lambda: explainer().explain(someone(income=1e6)), DataError, r"schema\.update\(limits="),
     "a wrong label": (
         lambda: ARMIN(model(), explainer().schema, desired="yes").fit(table()), ParameterError, r"among the labels",
     ),

@@ -111,7 +111,7 @@ def test_an_unknown_category(world):
 
 def test_a_value_out_of_bounds(world):
     fitted = explainer(world).fit(world.X)
-    with pytest.raises(DataError, match=r"'amount' must be in \[0, 6\], or blank. Got 99"):
+    with pytest.raises(DataError, match=r"'amount' must be in \[0, 12\], or blank. Got 99"):
         fitted.explain({**world.row, "amount": 99})
 
 

@@ -181,8 +181,8 @@ BAD_ROWS: dict[str, tuple[Any, list[str]]] = {
     "number for a category": ({**ROW, "purpose": 3}, ["'purpose'", "one of", "Got 3"]),
     "unknown level": ({**ROW, "level": "top"}, ["'level'", "'low', 'mid', 'high'", "'top'"]),
     "a third boolean": ({**ROW, "owns": 2}, ["'owns'", "False, True", "Got 2"]),
-    "too small": ({**ROW, "age": 19}, ["'age'", "[20, 45]", "Got 19", "schema.update(bounds={'age'"]),
-    "too large": ({**ROW, "income": 3e6 + 1}, ["'income'", "[1234567.5, 3000000]", "3000001.0", "widen"]),
+    "too small": ({**ROW, "age": -1}, ["'age'", "[0, 70]", "Got -1", "schema.update(limits={'age'"]),
+    "too large": ({**ROW, "income": 5e6}, ["'income'", "[0, 4765432.5]", "5000000.0", "widen"]),
     "not whole": ({**ROW, "age": 25.5}, ["'age'", "whole number", "25.5", "continuous"]),
     "text for a number": ({**ROW, "age": "old"}, ["'age'", "a number", "'old'"]),
     "date for a number": ({**ROW, "age": pd.Timestamp("2020")}, ["'age'", "a number", "Timestamp"]),
@@ -218,7 +218,7 @@ def test_clipping_forgives_bounds_and_nothing_else(
     assert schema.encode(frame, clip=True)[:, 0].tolist() == [45, 20, 30]
     with pytest.raises(DataError, match="'age'"):
         schema.encode(people.assign(age=pd.Series([value, 25, 30], dtype=dtype)), clip=True)
-    with pytest.raises(DataError, match=r"'age'.*\[20, 45\].*99"):
+    with pytest.raises(DataError, match=r"'age'.*\[0, 70\].*99"):
         schema.encode(frame)
 
 
@@ -270,7 +270,7 @@ BAD_COLUMNS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "a blank category": (TWO, {"categories": {"c": ["a", ""]}}, ["'c'", "not blank", "''"]),
     "a list as a category": (TWO, {"categories": {"c": ["a", []]}}, ["'c'", "texts", "[]"]),
     "bounds of a category": (one(["a", "b"]), {"bounds": {"c": (0, 1)}}, ["'c'", "categories, not bounds"]),
-    "step of a category": (one(["a", "b"]), {"step": {"c": 1}}, ["'c'", "categories, not bounds or a step"]),
+    "step of a category": (one(["a", "b"]), {"step": {"c": 1}}, ["'c'", "categories, not bounds, limits or a step"]),
     "three bounds": (TWO, {"bounds": {"c": (0, 1, 2)}}, ["'c'", "pair", "(0, 1, 2)"]),
     "one bound": (TWO, {"bounds": {"c": 5}}, ["'c'", "pair", "5"]),
     "open bounds": (TWO, {"bounds": {"c": (0, None)}}, ["'c'", "pair", "(0, None)"]),

@@ -113,17 +113,22 @@ def _add_answer(app: FastAPI, service: Service, searches: Searches, name: str) -
 
     good = {"type": "string"} if letter else ANSWERS.get(name) or answer_schema(name)
     refusals = (*REFUSALS, 501) if letter else REFUSALS
+    described = responses(good, *refusals, media="text/html" if letter else "application/json")
+    if letter:
+        described[200]["content"]["application/pdf"] = {"schema": {"type": "string", "format": "binary"}}
     app.post(
         f"{API}/{name}",
         name=name,
         description=work.__doc__,
         openapi_extra=request_body(model),
-        responses=responses(good, *refusals, media="text/html" if letter else "application/json"),
+        responses=described,
         response_class=Response,
     )(answer)
 
 
-def _sent(found: dict[str, Any] | LetterPage) -> Response:
+def _sent(found: dict[str, Any] | LetterPage | bytes) -> Response:
+    if isinstance(found, bytes):
+        return Response(found, media_type="application/pdf")
     if isinstance(found, LetterPage):
         return Response(found.html, media_type="text/html", headers={"Content-Security-Policy": found.policy})
     return JSONAnswer(found)

@@ -69,6 +69,12 @@ class Asked(BaseModel):
         title='an object of column to easy, usual, hard or very hard, such as {"Income": "hard"}',
         description="How hard this person finds changing a column; the cost is weighed accordingly.",
     )
+    why: dict[str, Literal["unknown", "private"]] = Field(
+        default_factory=dict,
+        title='an object of column to unknown or private, such as {"Income": "private"}',
+        description="Why a column is blank: the person does not know it, or prefers not to say. Told columns may not "
+        "be named.",
+    )
     decision: Literal["auto", "complete", "blank", "none"] | None = Field(
         default=None,
         title="one of auto, complete, blank, none, or null",
@@ -131,6 +137,7 @@ class LetterAsked(PointAsked):
         "", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$", title="one line of at most 200 characters"
     )
     choice: int = 0
+    format: Literal["html", "pdf"] = Field("html", title="one of html, pdf")
     reference: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$")] | None = Field(
         None, title="at most 40 letters, digits and hyphens, or null"
     )
@@ -195,6 +202,12 @@ def contract_of(
             description="How hard this person finds changing a column; the cost is weighed accordingly.",
         ),
     ]  # fmt: skip
+    blank = Annotated[
+        dict[Literal[columns], Literal["unknown", "private"]],  # type: ignore[valid-type]
+        Field(
+            title=Asked.model_fields["why"].title, max_length=1000, description=Asked.model_fields["why"].description,
+        ),
+    ]  # fmt: skip
     language = Annotated[Literal[known], Field(title=f"one of {', '.join(known)}")]  # type: ignore[valid-type]
     spoken = Annotated[
         tuple[Literal[known], ...],  # type: ignore[valid-type]
@@ -206,7 +219,7 @@ def contract_of(
     ]  # fmt: skip
     form: dict[str, Any] = {
         "row": (row, ...), "locked": (locked, ()), "languages": (spoken, ()),
-        "difficulty": (hard, Field(default_factory=dict)),
+        "difficulty": (hard, Field(default_factory=dict)), "why": (blank, Field(default_factory=dict)),
     }  # fmt: skip
     narrower: dict[type[Asked], dict[str, Any]] = {
         Asked: {},
@@ -247,7 +260,11 @@ def _cell(feature: Feature) -> Any:
     """The type of one column: checked by the column itself, described by its limits."""
     if feature.is_number:
         kind = "integer" if feature.kind == "integer" else "number"
-        value: dict[str, Any] = {"type": kind, "minimum": _tidy(feature.low_code), "maximum": _tidy(feature.high_code)}
+        value: dict[str, Any] = {
+            "type": kind,
+            "minimum": _tidy(feature.least_code),
+            "maximum": _tidy(feature.most_code),
+        }
     elif feature.is_carried:
         value = {"type": ["string", "number", "boolean"], "maxLength": LONGEST_TEXT}
     else:

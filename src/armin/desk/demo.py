@@ -37,6 +37,12 @@ GERMAN: dict[str, Any] = {
             "Doctorate": "Promotion",
         },
     },
+    "short_labels": {"ExistingLoans": "Kredite"},
+    "helps": {
+        "ExistingLoans": "Kredite, die Sie gerade zurückzahlen.",
+        "Income": "Im Jahr, vor Steuern.",
+    },
+    "examples": {"Income": "34.000"},
     "decisions": {"approved": "bewilligt", "rejected": "abgelehnt"},
     "titles": {TITLE: "Kreditanträge (erfunden)"},
     "stories": {
@@ -47,6 +53,15 @@ GERMAN: dict[str, Any] = {
     },
 }
 """The loan book's own words in German, as a company would put them into its ``de.toml``."""
+
+
+FORM: dict[str, dict[str, Any]] = {
+    "ExistingLoans": {"weeks": 26, "short": "Loans", "help": "Loans that you are paying back now."},
+    "Education": {"weeks": 104},
+    "Purpose": {"weeks": 0},
+    "Income": {"help": "In a year, before tax.", "example": "34,000"},
+}
+"""What the form says about the loan book's columns; like the rest of it, made up."""
 
 
 def demo_people(loans: Loans) -> tuple[dict[str, Any], ...]:
@@ -97,7 +112,8 @@ def save_demo_bundle(folder: str | Path, *, forest: bool = False) -> Path:
 
     loans = make_loans()
     classifier = _forest(loans) if forest else loans.classifier
-    explainer = ARMIN(classifier, loans.schema, desired="approved").fit(loans.X)
+    schema = loans.schema.with_form(**FORM)
+    explainer = ARMIN(classifier, schema, desired="approved").fit(loans.X)
     path = Path(folder) / ("forest.armin" if forest else "loans.armin")
     save_bundle(path, explainer, title=TITLE, people=demo_people(loans), letter={"de": GERMAN})
     return path

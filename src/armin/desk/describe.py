@@ -30,8 +30,9 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
         "label": feature.title,
         "kind": feature.kind,
         "unit": feature.unit,
-        "lower": feature.lower,
-        "upper": feature.upper,
+        "lower": feature.least_code if feature.is_number else None,
+        "upper": feature.most_code if feature.is_number else None,
+        "seen": [feature.low_code, feature.high_code] if feature.is_number else None,
         "step": feature.step,
         "categories": listed or None,
         "mutable": feature.actionable,
@@ -51,7 +52,9 @@ def _range(feature: Feature) -> str:
         return "One of the listed values."
     kind = "A whole number" if feature.kind == "integer" else "A number"
     unit = f" {feature.unit}" if feature.unit else ""
-    return f"{kind} from {plain_number(feature.low_code)} to {plain_number(feature.high_code)}{unit}."
+    low, high = (plain_number(code) for code in (feature.low_code, feature.high_code))
+    seen = "" if feature.limits is None else f" The model knows {low} to {high}."
+    return f"{kind} from {plain_number(feature.least_code)} to {plain_number(feature.most_code)}{unit}.{seen}"
 
 
 _RECOURSE = {

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from armin.explainer.ask import AskOrAct, Question
+from armin.explainer.ask import AskOrAct
 from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema
 from armin.words import Catalogue, Message, Name
-from armin.words.files import BASE
 from armin.words.numbers import of_hundred
+
+WEEKS_OF_YEAR = 52
+EASY = {
+    "question.as_now": "easy.as_now", "question.opens": "easy.opens", "question.same": "easy.same",
+    "ask.act": "easy.act", "ask.act_alone": "easy.act_alone", "ask.nothing_act": "easy.nothing_act",
+}  # fmt: skip
+"""What the page says instead of a sentence with a cost in it."""
 
 __all__ = ["page_words", "said_ask", "said_feature", "said_path", "said_recourse"]
 
@@ -30,11 +36,12 @@ def said_feature(feature: Feature, words: Catalogue) -> dict[str, Any]:
     'From 18 to 90. A plan never asks you to change this.'
     """
     label = feature.named
-    hints = []
+    hints, limits, beyond = [], "", ""
     if feature.is_number:
-        low, high = (feature.said(feature.value(code)) for code in (feature.low_code, feature.high_code))
-        hints.append(words.say("form.hint", low=low, high=high))
-    limits = " ".join(hints)
+        seen = _ends(feature, feature.low_code, feature.high_code)
+        hints.append(words.say("form.hint" if feature.limits is None else "form.seen", **seen))
+        limits = words.say("form.hint", **_ends(feature, feature.least_code, feature.most_code))
+        beyond = "" if feature.limits is None else words.say("form.beyond", **seen)
     moves = {"fixed": "form.never", "increase": "form.up_only", "decrease": "form.down_only"}.get(feature.direction)
     listed = [{"value": value, "label": feature.said(value).said(words)} for value in feature.categories]
     shown = feature.shown
@@ -43,15 +50,21 @@ def said_feature(feature: Feature, words: Catalogue) -> dict[str, Any]:
         "short": Name("short_labels", feature.name, shown.short).said(words) or label.said(words),
         "section": Name("groups", shown.group, shown.group).said(words),
         "asks": Name("helps", feature.name, shown.help).said(words),
+        "example": Name("examples", feature.name, shown.example).said(words),
         "unit": feature.unit and words.unit(feature.unit),
         "categories": listed or None,
         "hint": " ".join([*hints, *([words.say(moves)] if moves else [])]),
         "errors": {
             kind: words.say(f"form.error_{kind}", label=label, limits=limits) for kind in ("number", "whole", "range")
         },
+        "beyond": beyond,
         "unlock": words.say("form.unlock", label=label),
         "tell": words.say("form.tell", label=label),
     }
+
+
+def _ends(feature: Feature, low: float, high: float) -> dict[str, Any]:
+    return {"low": feature.said(feature.value(low)), "high": feature.said(feature.value(high))}
 
 
 def said_recourse(
@@ -74,6 +87,7 @@ def said_recourse(
         "proof": _proof(recourse, cheapest).said(words) if recourse.changes else "",
         "cost": None if recourse.cost is None else words.say("answer.cost", cost=recourse.cost),
         "effort": _effort(recourse, cheapest).said(words) if recourse.changes else "",
+        "time": _time(recourse, words),
         "sure": [line.said(words) for line in _sure(recourse, other=cheapest is not None)],
         "full": None if share is None else of_hundred(share),
         "dots": "" if share is None else words.say("answer.dots", share=share),
@@ -114,9 +128,14 @@ def said_path(path: RecoursePath, words: Catalogue) -> dict[str, Any]:
 def said_ask(found: AskOrAct, words: Catalogue) -> dict[str, Any]:
     """What the page says about each blank, by feature."""
     return {
-        "sentence": _told(found, None, words),
-        "questions": {q.feature.name: _told(q, _gist(q, found), words) for q in found.questions},
+        "sentence": _together(map(_easy, found.messages), words),
+        "questions": {q.feature.name: _together(map(_easy, q.messages), words) for q in found.questions},
+        "numbers": [_together(q.messages, words) for q in found.questions],
     }
+
+
+def _together(messages: Iterable[Message], words: Catalogue) -> str:
+    return " ".join(message.said(words) for message in messages)
 
 
 def _share(recourse: Recourse) -> float | None:
@@ -175,6 +194,21 @@ def _effort(recourse: Recourse, cheapest: float | None) -> Message:
     return Message("effort.times", n=round(times)) if times < 10 else Message("effort.much")
 
 
+def _time(recourse: Recourse, words: Catalogue) -> str:
+    """How long a plan takes, as long as its longest change; "" where the schema does not say it of every change."""
+    weeks = [change.feature.shown.weeks for change in recourse.changes]
+    known = [one for one in weeks if one is not None]
+    if not known or len(known) < len(weeks):
+        return ""
+    longest = max(known)
+    if longest < 1:
+        return words.say("time.now")
+    for name, length, least in (("years", WEEKS_OF_YEAR, 2), ("months", WEEKS_OF_YEAR / 12, 2), ("weeks", 1.0, 0)):
+        if longest / length >= least:
+            return words.say(f"time.{name}", n=round(longest / length))
+    raise AssertionError(longest)  # weeks begin at 0
+
+
 def _sure(recourse: Recourse, *, other: bool) -> list[Message]:
     """How sure it is; a certificate speaks of the cheapest plan, so it is not quoted for another one."""
     if recourse.validity is None:
@@ -210,22 +244,21 @@ def _why(recourse: Recourse, schema: Schema, locked: Collection[str]) -> list[Me
     return lines
 
 
-def _told(told: AskOrAct | Question, gist: Message | None, words: Catalogue) -> str:
-    """What the explainer says: messages in any language; where it has a text only, that is English, else its gist."""
-    messages = getattr(told, "messages", None)
-    if messages is not None:
-        return " ".join(message.said(words) for message in messages)
-    if words.language == BASE:
-        return told.sentence
-    return "" if gist is None else gist.said(words)
+def _easy(message: Message) -> Message:
+    """The same without costs, which are numbers for experts: how hard a plan is, in words."""
+    values: dict[str, Any] = {
+        name: _easy(value) if isinstance(value, Message) else value for name, value in message.values.items()
+    }
+    if message.code == "question.cheaper":
+        times = values["cost"] / values["now"] if values["now"] > 0 else math.inf
+        return Message("easy.other", label=values["label"], how=Message(_how(times)))
+    if message.code in EASY:
+        kept = {name: value for name, value in values.items() if name not in ("cost", "saved")}
+        return Message(EASY[message.code], **kept)
+    return Message(message.code, **values)
 
 
-def _gist(question: Question, found: AskOrAct) -> Message:
-    label, cost = question.feature.named, question.expected_cost
-    if not question.matters:
-        return Message("answer.tell_no", label=label)
-    if cost is None:
-        return Message("answer.tell_unknown", label=label)
-    if found.act_now is None:
-        return Message("answer.tell_opens", label=label, cost=cost)
-    return Message("answer.tell_saves", label=label, cost=cost, now=found.act_now)
+def _how(times: float) -> str:
+    """How much harder a plan is that costs so many times as much."""
+    steps = ((0.5, "much_easier"), (0.8, "easier"), (1.0, "little_easier"), (1.25, "little_harder"), (2.0, "harder"))
+    return next((f"easy.{word}" for most, word in steps if times < most), "easy.much_harder")

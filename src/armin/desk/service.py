@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 from armin.desk.contract import (
@@ -32,7 +34,7 @@ from armin.letter.own import check_words, read_words
 from armin.promise import Promise
 from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema, Value
-from armin.words import Catalogue, Name, catalogue, languages
+from armin.words import Catalogue, Message, Name, catalogue, languages
 
 __all__ = ["BundleLike", "LetterPage", "Service", "warm_up"]
 
@@ -196,14 +198,19 @@ class Service:
 
     def told(self, asked: Asked, plan: Recourse, cheapest: float | None = None) -> dict[str, Any]:
         """A plan as plain data, with what a page says about it; ``cheapest`` is the cost that another way exceeds."""
+        kept = tuple(feature.named for feature in plan.blanks if asked.why.get(feature.name) == "private")
+        if kept:
+            plan = replace(plan, notes=(*plan.notes, Message("notes.private", labels=kept)))
         said = self._said(asked, lambda words: said_recourse(plan, words, self.schema, asked.locked, cheapest))
-        return plan.to_dict() | said
+        data = plan.to_dict()
+        blanks = [blank | {"why": asked.why.get(blank["feature"])} for blank in data["blanks"]]
+        return data | ({"blanks": blanks} if asked.why else {}) | said
 
     def _said(self, asked: Asked, say: Callable[[Catalogue], dict[str, Any]]) -> dict[str, Any]:
         return {"said": {code: say(self.words[code]) for code in asked.languages}} if asked.languages else {}
 
-    def letter(self, asked: LetterAsked) -> LetterPage:
-        """A letter to print, with the chosen plan."""
+    def letter(self, asked: LetterAsked) -> LetterPage | bytes:
+        """A letter to print, with the chosen plan; as PDF on request."""
         from armin.letter import write_letter
 
         choice = asked.choice
@@ -219,7 +226,10 @@ class Service:
             organisation=self.settings.organisation, reference=asked.reference, locked=asked.locked,
             templates=self.settings.templates, words=self._own, reasons=why,
         )  # fmt: skip
-        return LetterPage(letter.html, letter.content_security_policy)
+        if asked.format == "html":
+            return LetterPage(letter.html, letter.content_security_policy)
+        with tempfile.TemporaryDirectory(prefix="armin-letter-") as folder:  # the writer of PDF wants a file
+            return letter.to_pdf(Path(folder) / "letter.pdf").read_bytes()
 
     def plan(self, asked: Asked) -> Recourse:
         """The plan itself, before it is told."""
@@ -273,6 +283,7 @@ class Service:
             # a test on real people takes minutes: it belongs to 'armin calibrate', not into a request
             explainer = explainer.without_testing()
         self._check_world(explainer, asked)
+        _check_why(asked)
         return explainer.for_somebody(asked.difficulty) if asked.difficulty else explainer
 
     def _check_world(self, explainer: Explainer, asked: Asked) -> None:
@@ -286,6 +297,14 @@ class Service:
     def whole(self, row: Row) -> dict[str, Value | None]:
         """A prepared applicant's row with all columns."""
         return {name: row.get(name) for name in self.schema.names}
+
+
+def _check_why(asked: Asked) -> None:
+    """Refuse a reason for a blank that is none."""
+    told = [name for name in asked.why if asked.row.get(name) is not None]
+    if told:
+        text = f"'why' must name columns that are blank. Got {told[0]!r}, which is told; leave one of them out."
+        raise ProblemError.of_fields([("why", f"#/why/{told[0]}", text)])
 
 
 def _reference() -> str:

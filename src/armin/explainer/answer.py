@@ -22,6 +22,7 @@ from armin.recourse import Change, Recourse, Validity
 from armin.recourse.audit import check_action
 from armin.recourse.certificate import FAILURE, Certificate, library_versions
 from armin.recourse.world import World
+from armin.schema import Schema
 from armin.words import Message
 
 __all__ = ["accepted_as_is", "changes_of", "fresh_validity", "make_recourse"]
@@ -64,7 +65,7 @@ def make_recourse(
         "solver": solution.solver,
         "nodes": solution.nodes,
         "conditioned": sample.kept,
-        "notes": sample.notes + _stuck(stated, locked),
+        "notes": sample.notes + _stuck(stated, locked) + _beyond(schema, stated.row),
         "seconds_by_step": steps or {},
         "bound": float(stated.cost.finish(solution.bound)) if np.isfinite(solution.bound) else solution.bound,
         "world": world,
@@ -113,6 +114,7 @@ def accepted_as_is(fitted: Fitted, world: World, codes: FloatArray, fresh: Sampl
         seconds_by_step=steps,
         world=world,
         resubmitted=True,
+        notes=_beyond(fitted.schema, codes),
     )
     certificate = Certificate(
         Status.OPTIMAL, 0.0, 0.0, None, answer.validity, found, None, None, None, len(answer.blanks),
@@ -205,6 +207,18 @@ def _stuck(stated: Stated, locked: Collection[str]) -> tuple[Message, ...]:
         if features[i].blank_mode == "shift" and features[i].name not in locked and i not in movable
     )
     return (Message("stuck.shift", features=stuck),) if stuck else ()
+
+
+def _beyond(schema: Schema, row: FloatArray) -> tuple[Message, ...]:
+    """A note for each value that lies beyond what the model has seen."""
+    return tuple(
+        Message(
+            "notes.beyond", label=feature.named, value=feature.said(feature.value(code)),
+            low=feature.said(feature.value(feature.low_code)), high=feature.said(feature.value(feature.high_code)),
+        )
+        for feature, code in zip(schema, row.tolist(), strict=True)
+        if feature.is_beyond(code)
+    )  # fmt: skip
 
 
 def _tidy(weight: float) -> float:

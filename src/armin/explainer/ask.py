@@ -17,7 +17,7 @@ from armin.explainer.telling import Teller, Told
 from armin.promise import Calibration
 from armin.recourse import Recourse
 from armin.schema import Feature
-from armin.words import Message
+from armin.words import Message, Name
 
 __all__ = ["AskOrAct", "Question", "Told", "ask_or_act"]
 
@@ -85,7 +85,7 @@ class Question:
     @property
     def messages(self) -> tuple[Message, ...]:
         """All this in sentences."""
-        label, n = self.feature.title, len(self.told)
+        label, n = self.feature.named, len(self.told)
         said = []
         if self.alone is not None and self.alone > 0:
             said.append(Message("question.alone", label=label, share=self.alone))
@@ -106,7 +106,7 @@ class Question:
             said.append(Message("question.undecided", share=self.undecided))
         return tuple(said)
 
-    def _costs(self, label: str, cost: float, share: float | None) -> list[Message]:
+    def _costs(self, label: Name, cost: float, share: float | None) -> list[Message]:
         expected = self.expected_cost or 0.0
         said = [Message("question.as_now", label=label, cost=expected)]
         if abs(self.saving) > max(2 * self.error, 1e-9):
@@ -183,7 +183,7 @@ class AskOrAct:
         return tuple(said)
 
     def _advice(self) -> list[Message]:
-        plan, blanks = self.plan, tuple(feature.title for feature in self.plan.blanks)
+        plan, blanks = self.plan, tuple(feature.named for feature in self.plan.blanks)
         if not blanks:
             how = "act" if plan.changes else "accepted" if plan.found else "none"
             return [Message(f"ask.nothing_{how}", **({"cost": plan.cost} if how == "act" else {}))]
@@ -193,7 +193,7 @@ class AskOrAct:
         best = next((question for question in self.questions if question.worth), None)
         if best is not None:
             first, *more = best.messages
-            return [Message("ask.tell", label=best.feature.title, sentence=first), *more]
+            return [Message("ask.tell", label=best.feature.named, sentence=first), *more]
         if plan.outcome == "tell":
             return [Message("ask.all_told", blanks=blanks, share=self.sure)]
         if plan.outcome == "already_accepted":

@@ -38,7 +38,7 @@ from armin.impute import AutoSampler, Imputer, NativeMissing, Sampler, as_sample
 from armin.models.oracle import Oracle
 from armin.problem import Problem, Solution
 from armin.promise import Calibration
-from armin.recourse import Failure, Recourse, RecoursePath, Recourses
+from armin.recourse import Failure, Plans, Recourse, RecoursePath, Recourses
 from armin.recourse.origin import Origin
 from armin.recourse.recheck import Recheck
 from armin.schema import Rows, Schema, is_foreign
@@ -293,9 +293,7 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return advise(fitted, codes, locked)
 
     @in_one_thread
-    def alternatives(
-        self, row: Rows | pd.Series[Any], count: int = 3, *, locked: Collection[str] = ()
-    ) -> tuple[Recourse, ...]:
+    def alternatives(self, row: Rows | pd.Series[Any], count: int = 3, *, locked: Collection[str] = ()) -> Plans:
         """Several plans to choose from, cheapest first.
 
         None after the first changes all that another plan changes, so each is another way. One that is dearer than
@@ -308,15 +306,15 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
         Returns
         -------
-        tuple of Recourse
-            Empty if no plan exists or time ran out; then :meth:`explain` says which.
+        Plans
+            A tuple of Recourse. Empty if no plan exists or time ran out; then :meth:`explain` says which.
         """
         check_whole("alternatives", "count", count, 1)
         fitted, codes = self.current.at(row, locked)
         level, calibration = self._level(fitted, codes, locked)
         plans = advise_others(fitted.varied(confidence=level), codes, count, locked, calibration)
         note = self._untested(level, codes, locked) if calibration is None else ()
-        return tuple(replace(plan, notes=(*note, *plan.notes)) for plan in plans) if note else plans
+        return Plans(replace(plan, notes=(*note, *plan.notes)) for plan in plans)
 
     @in_one_thread
     def ask(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = (), n_values: int = 24) -> AskOrAct:

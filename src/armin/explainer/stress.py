@@ -25,6 +25,7 @@ from armin.explainer.fitted import Fitted
 from armin.explainer.stressing import Lab, StressCurve, StressPoint
 from armin.impute.legal import nearest_legal
 from armin.recourse import Recourse
+from armin.report.html import curves_html
 from armin.report.plot_stress import plot_stress
 from armin.schema import Schema
 from armin.words import Message, Quantity
@@ -137,6 +138,14 @@ class StressTest:
 
     def __str__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        heads = [Message("stress.what"), Message("stress.head", share=self.asked), Message("stress.head", share=0.5)]
+        rows = [
+            (str(curve.message), str(_range(curve.keeps(self.asked))), str(_range(curve.keeps(0.5))))
+            for curve in self.curves
+        ]
+        return curves_html(self.messages, heads, rows)
 
     def plot(self, ax: Any = None, language: str = "en") -> Any:
         """Draw validity against the tilt, in a language; returns the matplotlib Axes."""

@@ -144,7 +144,7 @@ class _Fitted(Learned):
                 "Encode the data with schema.encode(frame)."
             )
         bounds = CodeBounds.of(schema)
-        matrix = bounds.check(matrix)
+        matrix = np.clip(CodeBounds.legal(schema).check(matrix), bounds.low, bounds.high)
         self._fit(matrix, schema)
         self.schema_ = schema
         self.bounds_ = bounds
@@ -160,8 +160,13 @@ class _Fitted(Learned):
         codes = np.array(row, dtype=np.float64)
         if codes.shape != (len(self.schema_),):
             raise DataError(f"A row must have shape ({len(self.schema_)},). Got {codes.shape} instead.")
-        self.bounds_.check(codes[None, :])
+        beyond = (codes < self.bounds_.low) | (codes > self.bounds_.high)
+        (CodeBounds.legal(self.schema_) if beyond.any() else self.bounds_).check(codes[None, :])
         return codes
+
+    def _seen(self, codes: FloatArray) -> FloatArray:
+        """A row as it is drawn for: what lies beyond all that was learned from counts as the furthest of that."""
+        return np.clip(codes, self.bounds_.low, self.bounds_.high)
 
 
 class BaseSampler(_Fitted):
@@ -218,11 +223,12 @@ class BaseSampler(_Fitted):
         blanks = np.flatnonzero(np.isnan(codes))
         if not blanks.size:
             return _Ready(codes, blanks, None)
+        seen = self._seen(codes)
         # whichever of the two a class defines last
         first = next(cls for cls in type(self).__mro__ if "_draw" in vars(cls) or "_ready" in vars(cls))
         if "_ready" in vars(first):
-            return _Ready(codes, blanks, self._ready(codes, blanks))
-        return _Ready(codes, blanks, partial(self._draw, codes, blanks))
+            return _Ready(codes, blanks, self._ready(seen, blanks))
+        return _Ready(codes, blanks, partial(self._draw, seen, blanks))
 
     def _draw(self, row: FloatArray, blanks: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         """Legal codes (n, len(blanks)) for the blanks of ``row``."""
@@ -341,7 +347,7 @@ class BaseImputer(_Fitted):
         codes = self._checked_row(row)
         blanks = np.flatnonzero(np.isnan(codes))
         if blanks.size:
-            codes[blanks] = self._fill(codes, blanks)
+            codes[blanks] = self._fill(self._seen(codes), blanks)
         return codes
 
     def _fill(self, row: FloatArray, blanks: IntArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,12 @@ class CodeBounds:
             np.array([f.kind != "continuous" for f in schema]),
         )
 
+    @classmethod
+    def legal(cls, schema: Schema) -> CodeBounds:
+        """The limits of ``schema``: what a row may hold, beyond what data has shown."""
+        limits = np.array([f.least_code for f in schema]), np.array([f.most_code for f in schema])
+        return replace(cls.of(schema), low=limits[0], high=limits[1])
+
     def check(self, codes: FloatArray) -> FloatArray:
         """Codes (n, D), refused unless each is legal or NaN; numbers barely outside their bounds are moved in."""
         slack = np.where(self.number, _SLACK * np.maximum(1.0, np.abs(codes)), 0.0)
@@ -67,7 +73,7 @@ def check_codes(schema: Schema, codes: FloatArray) -> FloatArray:
     >>> check_codes(schema, np.array([[1.0], [np.nan]])).tolist()
     [[1.0], [nan]]
     """
-    return CodeBounds.of(schema).check(codes)
+    return CodeBounds.legal(schema).check(codes)
 
 
 def nearest_legal(feature: Feature, numbers: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -26,7 +27,7 @@ from armin.schema import Feature, Schema, Value
 from armin.schema.cast import decode_column
 from armin.words import Message, Name
 
-__all__ = ["Change", "Failure", "Outcome", "Recourse", "Recourses", "Validity"]
+__all__ = ["Change", "Failure", "Outcome", "Plans", "Recourse", "Recourses", "Validity"]
 
 Outcome = Literal["plan", "best_so_far", "tell", "already_accepted", "no_recourse", "out_of_time"]
 FORMAT = "armin.recourse/1"
@@ -404,6 +405,30 @@ class Recourse:
         """Draw what each change costs, in a language; returns the matplotlib Axes."""
         changes = [change.message for change in self.changes]
         return plot_recourse(self.headline, changes, [change.cost for change in self.changes], ax, language)
+
+
+class Plans(tuple[Recourse, ...]):
+    """Several plans to choose from. Print them, or show them in a notebook; else a tuple.
+
+    Examples
+    --------
+    >>> print(Plans())
+    No plan.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, language: str = "en") -> str:
+        """The plans as text in a language, one after the other."""
+        if not self:
+            return Message("others.none").text(language)
+        return "\n\n".join(f"{place}. {plan.text(language)}" for place, plan in enumerate(self, 1))
+
+    def _repr_html_(self) -> str:
+        return "".join(plan.html() for plan in self) or f"<p>{escape(str(self))}</p>"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from armin.errors import AuditError, DataError
 from armin.schema import Feature, Schema
+from armin.schema.values import interval
 
 __all__ = ["check_action"]
 
@@ -65,6 +66,10 @@ def _check_feature(feature: Feature, before: NDArray[np.float64], after: NDArray
         raise AuditError(f"{feature.name!r} may only increase, but the action lowers it by {-moved.min():g}.")
     if feature.direction == "decrease" and np.any(moved > 0):
         raise AuditError(f"{feature.name!r} may only decrease, but the action raises it by {moved.max():g}.")
+    for code in np.unique(after[moved != 0]):
+        if feature.is_beyond(float(code)):
+            span = interval(feature.low_code, feature.high_code)
+            raise AuditError(f"{feature.name!r} was only seen in {span}, but the action moves it to {code:g}.")
     for code in np.unique(after):
         # a round trip through the user's value: legal kind, bounds, category
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from armin.report.words import path_end
 from armin.words import Message, catalogue
 
-__all__ = ["many_html", "path_html", "recourse_html"]
+__all__ = ["curves_html", "many_html", "path_html", "recourse_html"]
 
 _BOX = (
     "font-family:system-ui,sans-serif;max-width:44rem;border:1px solid #8884;border-left:4px solid {colour};"
@@ -40,6 +40,16 @@ def many_html(rows: Sequence[tuple[str, float | None, float | None, str]]) -> st
         cells = "".join(f"<td style='{right}'>{escape(figure)}</td>" for figure in figures)
         body += f"<tr><th style='{left}'>{escape(name)}</th>{cells}<td style='{left}'>{escape(advice)}</td></tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def curves_html(messages: Sequence[Message], heads: Sequence[Message], rows: Sequence[Sequence[str]]) -> str:
+    """A stress test: what it comes to, and how far each curve keeps."""
+    head = "".join(f"<th style='text-align:left'>{escape(str(text))}</th>" for text in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
+    return f"<p>{escape(' '.join(map(str, messages)))}</p>{table}"
 
 
 def path_html(points: list[dict[str, Any]], end: str) -> str:

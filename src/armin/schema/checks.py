@@ -80,8 +80,9 @@ def _check_carried(feature: Feature) -> None:
             f"{name!r} is carried along as it is, so its direction can only be 'fixed'. Got {feature.direction!r}. "
             f"If advice may change it, say what it holds: kinds={{{name!r}: 'categorical'}}, for example."
         )
-    if feature.lower is not None or feature.upper is not None or feature.step is not None or feature.categories:
-        raise SchemaError(f"{name!r} is carried along as it is, so it has no bounds, step or categories.")
+    numbers = (feature.lower, feature.upper, feature.step, feature.limits)
+    if any(number is not None for number in numbers) or feature.categories:
+        raise SchemaError(f"{name!r} is carried along as it is, so it has no bounds, limits, step or categories.")
 
 
 def _finite(number: object) -> bool:
@@ -99,6 +100,13 @@ def _check_number(feature: Feature) -> None:
             f"The bounds of {name!r} must satisfy lower < upper. Got {interval(low, high)}. "
             "A column that is constant can only be listed as immutable."
         )
+    if feature.limits is not None:
+        ends: tuple[float, ...] = feature.limits
+        if len(ends) != 2 or not all(map(_finite, ends)) or ends[0] > low or ends[1] < high:
+            raise SchemaError(
+                f"The limits of {name!r} must be two finite numbers around its bounds {interval(low, high)}. "
+                f"Got {ends}."
+            )
     if feature.step is not None and not (_finite(feature.step) and feature.step > 0):
         raise SchemaError(f"The step of {name!r} must be a positive number. Got {feature.step!r}.")
     if feature.step is not None and feature.actionable and feature.step > high - low:
@@ -106,15 +114,16 @@ def _check_number(feature: Feature) -> None:
             f"The step of {name!r} must fit between its bounds {interval(low, high)}. Got {plain_number(feature.step)}."
         )
     if feature.kind == "integer":
-        for what, number in (("bounds", low), ("bounds", high), ("step", feature.step)):
+        limits = (("limits", number) for number in feature.limits or ())
+        for what, number in (("bounds", low), ("bounds", high), ("step", feature.step), *limits):
             if number is not None and number != round(number):
                 raise SchemaError(f"{name!r} is integer, so its {what} must be whole. Got {plain_number(number)}.")
 
 
 def _check_categories(feature: Feature) -> None:
     name, n = feature.name, len(feature.categories)
-    if feature.lower is not None or feature.upper is not None or feature.step is not None:
-        raise SchemaError(f"{name!r} is {feature.kind}, so it has categories, not bounds or a step.")
+    if any(number is not None for number in (feature.lower, feature.upper, feature.step, feature.limits)):
+        raise SchemaError(f"{name!r} is {feature.kind}, so it has categories, not bounds, limits or a step.")
     for value in feature.categories:
         if is_blank(value) or not (isinstance(value, str | bool) or _finite(value)):
             raise SchemaError(

@@ -36,7 +36,7 @@ class Feature:
     name : the column's name
     kind : "continuous", "integer", "binary", "categorical" or "ordinal"; or "carried" for a column that is passed to
         the model as the row has it, is never advised on, and may be left out of a row
-    lower, upper : bounds of a number
+    lower, upper : bounds of a number: what data has shown, and between which advice stays
     categories : the values of a binary, categorical or ordinal feature; in order for an ordinal one
     direction : "any", "increase", "decrease" or "fixed"
     step : the grid on which a number moves; None lets ARMIN choose round numbers
@@ -47,6 +47,8 @@ class Feature:
     protected : whether it is a trait that advice must not touch, such as sex or age; it is then fixed
     reason : the company's own code for this feature as a reason, such as "R07"
     shown : how a form shows it, see :class:`Shown`
+    limits : what a number can be at all, at least as wide as the bounds, which it is if left out; a value beyond the
+        bounds is taken as it is, and the answer says that the model has seen nobody like that
 
     Examples
     --------
@@ -73,10 +75,13 @@ class Feature:
     protected: bool = False
     reason: str = ""
     shown: Shown = field(default_factory=Shown)
+    limits: tuple[float, float] | None = None
     _codes: dict[Hashable, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(scalar(value) for value in self.categories))
+        limits = None if self.limits is None else tuple(self.limits)
+        object.__setattr__(self, "limits", None if limits == (self.lower, self.upper) else limits)  # one way to say it
         if self.direction == "any" and (self.kind == "carried" or self.protected):
             object.__setattr__(self, "direction", "fixed")
         check_feature(self)
@@ -116,15 +121,34 @@ class Feature:
 
     @property
     def low_code(self) -> float:
-        """The smallest legal code."""
+        """The smallest code that advice may lead to."""
         return float(self.lower) if self.is_number and self.lower is not None else 0.0
 
     @property
     def high_code(self) -> float:
-        """The largest legal code."""
+        """The largest code that advice may lead to."""
         if self.is_carried:
             return 0.0
         return float(self.upper) if self.is_number and self.upper is not None else float(len(self.categories) - 1)
+
+    @property
+    def least_code(self) -> float:
+        """The smallest legal code."""
+        return self.low_code if self.limits is None else float(self.limits[0])
+
+    @property
+    def most_code(self) -> float:
+        """The largest legal code."""
+        return self.high_code if self.limits is None else float(self.limits[1])
+
+    def is_beyond(self, code: float) -> bool:
+        """Whether a code lies beyond what data has shown.
+
+        >>> age = Feature("age", "integer", lower=20, upper=70, limits=(0, 120))
+        >>> age.is_beyond(age.code(80)), age.is_beyond(70), age.is_beyond(math.nan)
+        (True, False, False)
+        """
+        return code < self.low_code or code > self.high_code
 
     def code(self, value: object) -> float:
         """The code of one value; NaN for a blank.
@@ -174,13 +198,14 @@ class Feature:
                 "If fractions are meant, declare the column as 'continuous'.",
             )
         slack = 1e-12 * max(1.0, abs(number))
-        if not self.low_code - slack <= number <= self.high_code + slack:
+        low, high = self.least_code, self.most_code
+        if not low - slack <= number <= high + slack:
+            what = "bounds" if self.limits is None else "limits"
             raise DataError(
-                f"Column {self.name!r} must be in {interval(self.low_code, self.high_code)}, or blank. "
-                f"Got {value!r} instead.",
-                f"Correct the value, or widen the schema: schema.update(bounds={{{self.name!r}: (low, high)}}).",
+                f"Column {self.name!r} must be in {interval(low, high)}, or blank. Got {value!r} instead.",
+                f"Correct the value, or widen the schema: schema.update({what}={{{self.name!r}: (low, high)}}).",
             )
-        return min(max(number, self.low_code), self.high_code)
+        return min(max(number, low), high)
 
     def value(self, code: float) -> Value | None:
         """The value behind a code; None for NaN."""
@@ -203,7 +228,7 @@ class Feature:
                 numbers = np.where(np.isinf(numbers), numbers, np.clip(numbers, self.low_code, self.high_code))
             good = np.isnan(numbers)
             with np.errstate(invalid="ignore"):
-                good |= (numbers >= self.low_code) & (numbers <= self.high_code)
+                good |= (numbers >= self.least_code) & (numbers <= self.most_code)
                 if self.kind == "integer":
                     good &= np.isnan(numbers) | (numbers == np.round(numbers))
             if good.all():

@@ -169,7 +169,16 @@ def _number(name: str, kind: Kind, present: pd.Series[Any], overrides: Overrides
         raise _empty(name, "bounds", "(low, high)")
     low, high = overrides.bounds[name] if name in overrides.bounds else (float(numbers.min()), float(numbers.max()))
     fixed = fixed or (low == high and not overrides.opens(name))
-    return Feature(name, kind, lower=low, upper=high, direction="fixed" if fixed else "any")
+    limits = None if name in overrides.bounds else _limits(low, high)
+    return Feature(name, kind, lower=low, upper=high, direction="fixed" if fixed else "any", limits=limits)
+
+
+def _limits(low: float, high: float) -> tuple[float, float] | None:
+    """What a number can be, guessed from what it was: as much again on either side, so that a slip is still found."""
+    least, most = low - (high - low), high + (high - low)
+    if not math.isfinite(most - least):
+        return None
+    return (max(least, 0.0) if low >= 0 else least), (min(most, 0.0) if high <= 0 else most)
 
 
 def _category(
@@ -219,7 +228,9 @@ def widen_feature(feature: Feature, column: pd.Series[Any]) -> Feature:
                 what = "whole numbers" if feature.kind == "integer" else "finite numbers"
                 raise DataError(f"Column {feature.name!r} must hold {what}, or blanks. Got {value!r} instead.")
         known = [number for number in numbers if number is not None]
-        return replace(feature, lower=min(feature.low_code, *known), upper=max(feature.high_code, *known))
+        low, high = min(feature.low_code, *known), max(feature.high_code, *known)
+        limits = feature.limits and (min(feature.limits[0], low), max(feature.limits[1], high))
+        return replace(feature, lower=low, upper=high, limits=limits)
     new = []
     for value in present:
         try:

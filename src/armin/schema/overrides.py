@@ -41,6 +41,7 @@ class Overrides:
     protected: Sequence[str] | None = None
     carried: Sequence[str] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, given in vars(self).items():
@@ -61,8 +62,9 @@ class Overrides:
         for name, values in self.categories.items():
             if isinstance(values, str):
                 raise SchemaError(f"The categories of {name!r} must be a list. Got the text {values!r} instead.")
-        for name, bounds in self.bounds.items():
-            object.__setattr__(self, "bounds", {**self.bounds, name: _pair(name, bounds)})
+        for what in ("bounds", "limits"):
+            pairs = {name: _pair(name, what, pair) for name, pair in getattr(self, what).items()}
+            object.__setattr__(self, what, pairs)
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse a name that is not a column, and directions that contradict each other."""
@@ -105,6 +107,9 @@ class Overrides:
         }
         if name in self.bounds:
             changes["lower"], changes["upper"] = self.bounds[name]
+            changes["limits"] = None  # bounds that are said are limits, unless limits are said too
+        if name in self.limits:
+            changes["limits"] = self.limits[name]
         if name in (self.protected or ()):
             changes |= {"direction": "fixed", "protected": True}
         elif self.opens(name):
@@ -128,11 +133,11 @@ class Overrides:
         return self.protected is not None or self.mutable is not None or name in self.immutable or self.opens(name)
 
 
-def _pair(name: str, bounds: object) -> tuple[float, float]:
-    pair = tuple(bounds) if isinstance(bounds, Sequence) and not isinstance(bounds, str) else ()
+def _pair(name: str, what: str, given: object) -> tuple[float, float]:
+    pair = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
     low, high = (as_number(b) for b in pair) if len(pair) == 2 else (None, None)
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         raise SchemaError(
-            f"The bounds of {name!r} must be a pair of finite numbers (lower, upper). Got {bounds!r} instead."
+            f"The {what} of {name!r} must be a pair of finite numbers (lower, upper). Got {given!r} instead."
         )
     return low, high

@@ -25,6 +25,7 @@ class Shown:
     help : a sentence that says what is asked for
     example : a value as people write it
     values : what categories are called, by category as a text
+    weeks : how long a change usually takes
 
     Examples
     --------
@@ -39,12 +40,14 @@ class Shown:
     help: str = ""
     example: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
+    weeks: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", dict(self.values))
 
     def __hash__(self) -> int:
-        return hash((self.group, self.order, self.short, self.help, self.example, tuple(self.values.items())))
+        texts = (self.group, self.short, self.help, self.example)
+        return hash((*texts, self.order, self.weeks, tuple(self.values.items())))
 
     @classmethod
     def words(cls) -> tuple[str, ...]:
@@ -58,9 +61,9 @@ class Shown:
     def to_dict(self) -> dict[str, Any]:
         """What is said, as plain data."""
         said = {name: getattr(self, name) for name in self.words()}
-        order = said["order"]
-        if order is not None and float(order).is_integer():
-            said["order"] = int(order)
+        for name in ("order", "weeks"):
+            if said[name] is not None and float(said[name]).is_integer():
+                said[name] = int(said[name])
         return {name: value for name, value in said.items() if value not in ("", None, {})}
 
     @classmethod
@@ -75,9 +78,10 @@ class Shown:
         for key, value in said.items():
             if key not in cls.words():
                 raise SchemaError(f"A form knows no {key!r} of {name!r}. Known: {', '.join(cls.words())}.")
-            if key == "order":
+            if key in ("order", "weeks"):
                 right = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-                right, what = right or value is None, "a number"
+                what = "a number" if key == "order" else "a number of at least 0"
+                right = value is None or (right and (key == "order" or value >= 0))
             elif key == "values":
                 right = isinstance(value, Mapping) and all(isinstance(text, str) and text for text in value.values())
                 what = "a table of category to text"

@@ -98,6 +98,7 @@ class Schema:
         protected: Sequence[str] | None = None,
         carried: Sequence[str] = (),
         reasons: Mapping[str, str] | None = None,
+        limits: Mapping[str, tuple[float, float]] | None = None,
     ) -> Schema:
         """Guess a schema from data; what the user says, by column name, wins.
 
@@ -111,7 +112,7 @@ class Schema:
         categories : the values of a column, in order for an ordinal one
         immutable, mutable : columns that may not change; or, the other way round, the only ones that may
         increase_only, decrease_only : columns that may move in one direction
-        bounds : (lower, upper) of numbers; the range of the data if left out
+        bounds : (lower, upper) of numbers, between which advice stays; the range of the data if left out
         step : the grid on which a number moves
         blanks : "shift", "reach" or "freeze", how a blank may be acted on
         labels, units, formats : how people say it
@@ -119,6 +120,8 @@ class Schema:
         protected : traits that advice must never touch; None to guess them by their names, [] for none
         carried : columns that are passed on to the model as a row has them, such as an identifier
         reasons : the company's own code for a column as a reason
+        limits : (lower, upper) of what a number can be at all; if left out, the bounds if they are said, else the range
+            of the data and as much again on either side, but not below 0 if nothing there is
 
         Returns
         -------
@@ -129,7 +132,7 @@ class Schema:
         overrides = Overrides(
             kinds or {}, categories or {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {},
             blanks or {}, labels or {}, units or {}, formats or {}, difficulty or {}, protected, carried,
-            reasons or {},
+            reasons or {}, limits or {},
         )  # fmt: skip
         features, notes = infer_features(as_frame(frame), overrides)
         if notes:
@@ -183,6 +186,7 @@ class Schema:
         protected: Sequence[str] | None = None,
         carried: Sequence[str] = (),
         reasons: Mapping[str, str] | None = None,
+        limits: Mapping[str, tuple[float, float]] | None = None,
     ) -> Schema:
         """The same schema with other rules for some columns; the words are those of :meth:`infer`.
 
@@ -193,7 +197,7 @@ class Schema:
         overrides = Overrides(
             {}, {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {}, blanks or {},
             labels or {}, units or {}, formats or {}, difficulty or {}, protected, carried,
-            reasons or {},
+            reasons or {}, limits or {},
         )  # fmt: skip
         overrides.check(self.names)
         return replace(self, features=tuple(overrides.apply(f) for f in self.features))

@@ -24,12 +24,13 @@ FORMAT = 1
 _HEADER = """\
 # What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal; or carried: passed on as it is.
 # direction: "any", "increase", "decrease" or "fixed".  blank: "shift", "reach" or "freeze".
+# bounds: between which advice stays.  limits: what a value can be at all, if that is more.
 # protected: true for what advice must never touch.  reason: your own code for it as a reason.
-# form: group, order, short, help, example, values on the desk.
+# form: group, order, short, help, example, values, weeks (that a change takes) on the desk.
 """
 _KEYS = (
-    "kind", "bounds", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty", "protected",
-    "reason", "form",
+    "kind", "bounds", "limits", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty",
+    "protected", "reason", "form",
 )  # fmt: skip
 
 
@@ -46,6 +47,8 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         entry: dict[str, Any] = {"kind": f.kind}
         if f.is_number:
             entry["bounds"] = [_tidy(f.lower), _tidy(f.upper)]
+            if f.limits is not None:
+                entry["limits"] = [_tidy(number) for number in f.limits]
         elif not f.is_carried:
             entry["categories"] = list(f.categories)
         if not f.is_carried:
@@ -99,16 +102,17 @@ def _feature(name: str, entry: Any) -> Feature:
         raise SchemaError(f"[features.{name}] has an unknown key {unknown[0]!r}. Known: {', '.join(_KEYS)}.")
     if "kind" not in entry:
         raise SchemaError(f"[features.{name}] needs a kind.")
-    bounds = entry.get("bounds", [None, None])
-    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
-        raise SchemaError(f"[features.{name}] bounds must be [lower, upper]. Got {bounds!r}.")
+    lower, upper = _ends(name, "bounds", entry.get("bounds", [None, None]))
+    least, most = _ends(name, "limits", entry.get("limits", [None, None]))
+    if (least is None) != (most is None):
+        raise SchemaError(f"[features.{name}] limits must be [lower, upper]. Got {entry['limits']!r}.")
     if not isinstance(entry.get("categories", []), list | tuple):
         raise SchemaError(f"[features.{name}] categories must be a list. Got {entry['categories']!r}.")
     return Feature(
         name=name,
         kind=entry["kind"],
-        lower=_as_float(name, "bounds", bounds[0]),
-        upper=_as_float(name, "bounds", bounds[1]),
+        lower=lower,
+        upper=upper,
         categories=tuple(entry.get("categories", ())),
         direction=entry.get("direction", "any"),
         step=_as_float(name, "step", entry.get("step")),
@@ -120,7 +124,14 @@ def _feature(name: str, entry: Any) -> Feature:
         protected=entry.get("protected", False),
         reason=entry.get("reason", ""),
         shown=_shown(name, entry.get("form", {})),
+        limits=None if least is None or most is None else (least, most),
     )
+
+
+def _ends(name: str, what: str, pair: object) -> tuple[float | None, float | None]:
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise SchemaError(f"[features.{name}] {what} must be [lower, upper]. Got {pair!r}.")
+    return _as_float(name, what, pair[0]), _as_float(name, what, pair[1])
 
 
 def _shown(name: str, said: object) -> Shown:

@@ -14,7 +14,7 @@ from armin.words.catalogue import Catalogue
 __all__ = ["BASE", "NAMES", "catalogue", "entries", "languages", "parse_texts"]
 
 BASE = "en"
-NAMES = ("labels", "values", "units", "decisions", "short_labels", "groups", "helps", "titles", "stories")
+NAMES = ("labels", "values", "units", "decisions", "short_labels", "groups", "helps", "examples", "titles", "stories")
 """Tables that translate what comes from the schema and the model; a language need not have any entry there."""
 PLURALS = frozenset(["zero", "one", "two", "few", "many", "other"])
 

@@ -30,7 +30,7 @@ class Name:
     'your income'
     """
 
-    table: Literal["labels", "values", "decisions", "short_labels", "groups", "helps", "titles", "stories"]
+    table: Literal["labels", "values", "decisions", "short_labels", "groups", "helps", "examples", "titles", "stories"]
     key: str
     text: str
     feature: str = ""

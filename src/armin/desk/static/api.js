@@ -58,4 +58,5 @@ const post = (path, body, signal) =>
   call(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }, signal);
 
 export const postJson = async (path, body, signal) => (await post(path, body, signal)).json();
+export const postBlob = async (path, body, signal) => (await post(path, body, signal)).blob();
 export const postText = async (path, body, signal) => (await post(path, body, signal)).text();

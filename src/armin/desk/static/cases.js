@@ -1,8 +1,12 @@
 // Several people at once: read from files, worked through, saved to files. All of it lives in this page.
 
-import { byId, h, say } from "./dom.js";
+import { byId, h, save, say } from "./dom.js";
+import { joined } from "./letter.js";
 import { parse } from "./numbers.js";
 import { current, said, t } from "./words.js";
+
+// what a table says about a plan
+export const planCells = (answer) => [said(answer).changes.join(" "), answer.cost.value, answer.share, said(answer).effort, said(answer).time];
 
 const FORMAT = "armin.cases/1";
 const isNumber = (feature) => feature.kind === "integer" || feature.kind === "continuous";
@@ -36,16 +40,8 @@ const csvCell = (value) => {
 };
 export const writeTable = (rows) => `\ufeff${rows.map((row) => row.map(csvCell).join(",")).join("\r\n")}\r\n`;
 
-export function save(name, text, type) {
-  const link = h("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  window.setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
-
 export class Cases {
-  // desk: { features(), show(case), current(), answer(form, signal), letters(cases) }
+  // desk: { features(), show(case), current(), answer(form, signal), letter(case, signal), undoable(back), kept, onKeep(on) }
   constructor(desk) {
     this.desk = desk;
     this.list = []; // { name, form, answer, failed }
@@ -53,7 +49,15 @@ export class Cases {
     this.unsaved = false;
     this.control = null;
     this.note = "";
-    window.addEventListener("beforeunload", (event) => { if (this.unsaved) event.preventDefault(); });
+    this.pasted = "";
+    // a file may be dropped anywhere: the browser would leave the page for it
+    window.addEventListener("dragover", (event) => event.preventDefault());
+    window.addEventListener("drop", (event) => {
+      event.preventDefault();
+      const text = event.dataTransfer.getData("text/plain");
+      if (event.dataTransfer.files[0]) this.take(event.dataTransfer.files[0]);
+      else if (text.trim()) this.read(text, "");
+    });
   }
 
   // ---------------------------------------------------------------- reading
@@ -66,6 +70,7 @@ export class Cases {
       const cases = /^[[{]/.test(body) ? this.fromJson(JSON.parse(body)) : this.fromTable(readTable(body));
       if (!cases.length) throw new Error(name);
       this.list.push(...cases);
+      this.pasted = "";
       this.unsaved = true;
       this.note = [t("cases_loaded", { n: cases.length }), this.unknown.length ? t("cases_columns", { text: this.unknown.join(", ") }) : ""].join(" ").trim();
     } catch (error) {
@@ -77,30 +82,45 @@ export class Cases {
 
   fromJson(data) {
     this.unknown = [];
-    if (data.format === FORMAT) return data.cases.map((one) => ({ answer: null, failed: false, ...one }));
+    if (data.format === FORMAT) return data.cases.map((one) => this.fromKept(one));
     const rows = Array.isArray(data) ? data : [data];
-    return rows.map((row) => this.fromRow(row.row && typeof row.row === "object" ? row.row : row));
+    return rows.map((row, i) => this.fromRow(row.row && typeof row.row === "object" ? row.row : row, i));
+  }
+
+  // an answer in words that this desk does not speak is worked out again
+  fromKept({ name, form: { row, typed = {}, why = {}, locked = [], hardness = {} }, answer, failed }) {
+    const spoken = answer && answer.said && answer.said[current()] ? answer : null;
+    return { name: String(name), form: { row: { ...row }, typed, why, locked, hardness }, answer: spoken, failed: Boolean(failed) };
   }
 
   fromTable([head, ...rows]) {
-    const names = head.map((name) => name.trim());
     this.unknown = [];
-    return rows.map((cells) => this.fromRow(Object.fromEntries(names.map((name, i) => [name, (cells[i] ?? "").trim()]))));
+    const columns = this.desk.features();
+    // rows alone, as they are copied out of a table: the columns in the order of the form's own table
+    const bare = head.length === columns.length && !head.some((name) => this.column(name));
+    const names = bare ? columns.map(({ name }) => name) : head.map((name) => name.trim());
+    const people = bare ? [head, ...rows] : rows;
+    return people.map((cells, n) => this.fromRow(Object.fromEntries(names.map((name, i) => [name, (cells[i] ?? "").trim()])), n));
+  }
+
+  // the column of a name or a label
+  column(text) {
+    const same = (other) => String(other).trim().toLowerCase() === String(text).trim().toLowerCase();
+    return this.desk.features().find((one) => same(one.name) || same(one.label) || same(one.short));
   }
 
   // columns by their name or label; what is no value stays as it was typed, to be looked at
-  fromRow(given) {
+  fromRow(given, place = 0) {
     const form = { row: {}, typed: {}, why: {}, locked: [] };
     let name = "";
     for (const [key, value] of Object.entries(given)) {
-      const same = (text) => String(text).trim().toLowerCase() === key.trim().toLowerCase();
-      const feature = this.desk.features().find((one) => same(one.name) || same(one.label));
+      const feature = this.column(key);
       if (!feature) {
         if (/^(id|name|case|fall|person|applicant)$/i.test(key)) name = String(value);
         else if (!this.unknown.includes(key)) this.unknown.push(key);
       } else this.place(form, feature, value);
     }
-    return { name: name || t("case_name", { n: this.list.length + 1 }), form, answer: null, failed: false };
+    return { name: name || t("case_name", { n: this.list.length + place + 1 }), form, answer: null, failed: false };
   }
 
   place(form, feature, value) {
@@ -130,40 +150,64 @@ export class Cases {
     return Object.keys(form.typed).length + outside.length;
   }
 
-  state(one) {
+  stateOf(one) {
     const wrong = this.faults(one);
     if (wrong) return t("case_look", { n: wrong });
     if (one.failed) return t("case_failed");
     return one.answer ? said(one.answer).headline : t("case_new");
   }
 
-  async all() {
+  // one after the other, with progress; whatever is done stays done when it is stopped
+  async each(list, word, work) {
     this.control = new AbortController();
     const { signal } = this.control;
-    const open = this.list.filter((one) => !one.answer && !this.faults(one));
-    for (const [done, one] of open.entries()) {
-      this.progress = t("cases_progress", { done, all: open.length });
-      this.render();
+    this.progress = { done: 0, all: list.length, word };
+    this.render();
+    for (const one of list) {
       try {
-        one.answer = await this.desk.answer(one.form, signal);
+        await work(one, signal);
         one.failed = false;
-        this.unsaved = true;
       } catch {
         if (signal.aborted) break;
         one.failed = true;
       }
+      this.progress.done += 1;
+      this.tick(one);
     }
     this.control = null;
-    this.progress = "";
-    this.note = t("cases_progress", { done: this.list.filter((one) => one.answer).length, all: this.list.length });
-    say(this.note);
+    this.progress = null;
+  }
+
+  async all() {
+    this.keep();
+    const open = this.list.filter((one) => !one.answer && !this.faults(one));
+    await this.each(open, "cases_progress", async (one, signal) => {
+      one.answer = await this.desk.answer(one.form, signal);
+      this.unsaved = true;
+    });
+    this.tell(t("cases_progress", { done: this.list.filter((one) => one.answer).length, all: this.list.length }));
+  }
+
+  // letters for whoever has an answer, in one file
+  async letters() {
+    this.keep();
+    const ready = this.list.filter((one) => one.answer);
+    const pages = [];
+    await this.each(ready, "letters_progress", async (one, signal) => { pages.push(await this.desk.letter(one, signal)); });
+    if (pages.length) save("letters.html", joined(pages), "text/html");
+    this.tell(t("letters_progress", { done: pages.length, all: this.list.length }));
+  }
+
+  tell(note) {
+    this.note = note;
+    say(note);
     this.render();
   }
 
   open(one) {
     this.keep();
+    this.desk.show(one); // which remembers the case that was open
     this.shown = one;
-    this.desk.show(one);
     say(t("case_opened", { name: one.name }));
     this.render();
   }
@@ -182,6 +226,7 @@ export class Cases {
 
   add() {
     const { form, answer } = this.desk.current();
+    this.keep();
     this.list.push({ name: t("case_name", { n: this.list.length + 1 }), form, answer, failed: false });
     this.shown = this.list[this.list.length - 1];
     this.unsaved = true;
@@ -189,8 +234,19 @@ export class Cases {
   }
 
   remove(one) {
-    this.list = this.list.filter((other) => other !== one);
-    if (this.shown === one) this.shown = null;
+    const { list, shown } = this;
+    this.keep();
+    this.list = list.filter((other) => other !== one);
+    if (shown === one) this.shown = null;
+    this.unsaved = this.list.length > 0;
+    this.desk.undoable(() => { Object.assign(this, { list, shown, unsaved: true }); this.render(); });
+    this.render();
+  }
+
+  // nothing of a case is in the form any more: what it held stays with it
+  leave() {
+    this.keep();
+    this.shown = null;
     this.render();
   }
 
@@ -198,59 +254,101 @@ export class Cases {
     this.keep();
     save("cases.json", JSON.stringify({ format: FORMAT, cases: this.list }, null, 1), "application/json");
     this.unsaved = false;
+    this.render();
+  }
+
+  // the list as it can be kept, and back
+  state() {
+    this.keep();
+    return { list: this.list, shown: this.list.indexOf(this.shown), unsaved: this.unsaved };
+  }
+
+  restore({ list, shown, unsaved }) {
+    this.list = list.map((one) => this.fromKept(one));
+    Object.assign(this, { shown: this.list[shown] ?? null, unsaved });
+    this.render();
   }
 
   toTable() {
     this.keep();
     const features = this.desk.features();
-    const head = [t("cases_case"), ...features.map((feature) => feature.name), t("cases_state"), t("compare_changes"), t("compare_cost"), t("compare_share")];
+    const head = [t("cases_case"), ...features.map((feature) => feature.name), t("cases_state"), t("compare_changes"), t("compare_cost"), t("compare_share"), t("compare_effort"), t("compare_time")];
     const rows = this.list.map((one) => [
-      one.name, ...features.map((feature) => one.form.typed[feature.name] ?? one.form.row[feature.name]), this.state(one),
-      one.answer ? said(one.answer).changes.join(" ") : "", one.answer ? one.answer.cost.value : "", one.answer ? one.answer.share : "",
+      one.name, ...features.map((feature) => one.form.typed[feature.name] ?? one.form.row[feature.name]), this.stateOf(one),
+      ...(one.answer ? planCells(one.answer) : []),
     ]);
     save("cases.csv", writeTable([head, ...rows]), "text/csv;charset=utf-8");
   }
 
   // ---------------------------------------------------------------- what is seen
 
+  // while many are worked on, only what has changed is shown anew, so that the focus stays where it is
+  tick(one) {
+    const { done, all, word } = this.progress;
+    byId("cases-note").textContent = t(word, { done, all });
+    byId("cases-bar").value = done;
+    const cell = byId("cases").querySelector(`[data-case="${this.list.indexOf(one)}"]`);
+    if (cell) cell.textContent = this.stateOf(one);
+  }
+
+  button(word, click, { name = "", look = "quiet-button small" } = {}) {
+    return h("button", {
+      type: "button", class: look, "data-tool": `${word} ${name}`, "aria-label": name ? `${t(word)}: ${name}` : null, on: { click },
+    }, t(word));
+  }
+
   render() {
     const box = byId("cases");
-    const busy = Boolean(this.control);
+    const { activeElement } = document;
+    const focused = box.contains(activeElement) ? activeElement.dataset.tool : null;
     const file = h("input", { type: "file", id: "cases-file", class: "unseen", accept: ".csv,.tsv,.txt,.json", on: { change: () => { if (file.files[0]) this.take(file.files[0]); } } });
-    const paste = h("textarea", { id: "cases-paste", rows: 3, spellcheck: "false", autocomplete: "off" });
-    const button = (word, click, look = "quiet-button small") => h("button", { type: "button", class: look, on: { click } }, t(word));
+    const paste = h("textarea", {
+      id: "cases-paste", rows: 3, spellcheck: "false", autocomplete: "off", prop: { value: this.pasted }, on: { input: () => { this.pasted = paste.value; } },
+    });
     const opened = box.querySelector("details")?.open ?? false;
+    const { progress } = this;
     box.replaceChildren(h("details", { class: "section", prop: { open: opened || this.list.length > 0 } },
       h("summary", null, h("span", { class: "section-name" }, t("cases_title")), h("span", { class: "hint" }, this.list.length || "")),
-      h("div", {
-        class: "drop",
-        on: {
-          dragover: (event) => event.preventDefault(),
-          drop: (event) => { event.preventDefault(); if (event.dataTransfer.files[0]) this.take(event.dataTransfer.files[0]); },
-        },
-      }, h("p", { class: "hint" }, t("cases_text")), file, h("label", { class: "quiet-button small file-button", for: "cases-file" }, t("cases_choose")),
-      button("cases_add", () => this.add())),
+      h("div", { class: "drop" }, h("p", { class: "hint" }, t("cases_text")), file,
+        h("label", { class: "quiet-button small file-button", for: "cases-file" }, t("cases_choose")), this.button("cases_add", () => this.add())),
       h("label", { class: "label", for: "cases-paste" }, t("cases_paste")), paste,
-      button("cases_read", () => { if (paste.value.trim()) this.read(paste.value, ""); }),
-      h("p", { class: "hint", role: "status", id: "cases-note" }, this.progress || this.note),
-      this.list.length ? this.table() : null,
-      this.list.length ? h("div", { class: "case-tools" },
-        busy ? button("cases_stop", () => this.control.abort()) : button("cases_all", () => this.all(), "second-button small"),
-        button("cases_save", () => this.toFile()), button("cases_table", () => this.toTable()),
-        button("cases_letters", () => this.desk.letters(this.list.filter((one) => one.answer))),
-        this.unsaved ? h("p", { class: "hint" }, t("cases_unsaved")) : null) : null,
+      this.button("cases_read", () => { if (paste.value.trim()) this.read(paste.value, ""); }),
+      h("p", { class: "hint", role: "status", id: "cases-note" }, progress ? t(progress.word, progress) : this.note),
+      progress ? h("progress", { id: "cases-bar", max: progress.all, "aria-label": t("cases_title"), prop: { value: progress.done } }) : null,
+      this.list.length ? [this.table(), this.tools()] : null,
+      this.keeper(),
     ));
+    const again = focused && Array.from(box.querySelectorAll("[data-tool]")).find((one) => one.dataset.tool === focused);
+    if (again) again.focus({ preventScroll: true });
+  }
+
+  tools() {
+    return h("div", { class: "case-tools" },
+      this.control ? this.button("cases_stop", () => this.control.abort())
+        : [this.button("cases_all", () => this.all(), { look: "second-button small" }), this.button("cases_letters", () => this.letters())],
+      this.button("cases_save", () => this.toFile()), this.button("cases_table", () => this.toTable()),
+      this.unsaved ? h("p", { class: "hint" }, t("cases_unsaved")) : null);
+  }
+
+  // off until somebody wants it: then a reload brings everything back, and closing the tab forgets it
+  keeper() {
+    const input = h("input", {
+      type: "checkbox", role: "switch", id: "cases-keep", autocomplete: "off", "data-tool": "keep", prop: { checked: this.desk.kept() },
+      on: { change: () => this.desk.onKeep(input.checked) },
+    });
+    return h("div", { class: "keep" }, h("label", { class: "switch" }, input, h("span", { class: "track", "aria-hidden": "true" }), h("span", null, t("keep"))),
+      h("p", { class: "hint" }, t("keep_text")));
   }
 
   table() {
     const head = ["cases_case", "cases_state"].map((word) => h("th", { scope: "col" }, t(word)));
-    return h("div", { class: "table-box" }, h("table", { class: "compare cases" },
+    return h("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": t("cases_title") }, h("table", { class: "compare cases" },
       h("thead", null, h("tr", null, head, h("td"))),
-      h("tbody", null, this.list.map((one) => h("tr", { class: one === this.shown ? "is-shown" : null },
+      h("tbody", null, this.list.map((one, i) => h("tr", { class: one === this.shown ? "is-shown" : null },
         h("th", { scope: "row" }, one.name),
-        h("td", { class: this.faults(one) || one.failed ? "error" : null }, this.state(one)),
+        h("td", { class: this.faults(one) || one.failed ? "error" : null, "data-case": i }, this.stateOf(one)),
         h("td", null,
-          h("button", { type: "button", class: "link-button", "aria-label": `${t("cases_open")}: ${one.name}`, on: { click: () => this.open(one) } }, t("cases_open")), " ",
-          h("button", { type: "button", class: "link-button", "aria-label": `${t("cases_remove")}: ${one.name}`, on: { click: () => this.remove(one) } }, t("cases_remove"))))))));
+          this.button("cases_open", () => this.open(one), { name: one.name, look: "link-button" }), " ",
+          this.button("cases_remove", () => this.remove(one), { name: one.name, look: "link-button" })))))));
   }
 }

@@ -1,10 +1,11 @@
 // The desk: one form, one answer. All state is here and is gone when the page is closed.
 
 import { DeskError, getSchema, keyTried, postJson, postText, setKey } from "./api.js";
-import { Cases, save } from "./cases.js";
-import { byId, h, say } from "./dom.js";
+import { Cases, planCells, writeTable } from "./cases.js";
+import { byId, h, save, say } from "./dom.js";
 import { Form, title } from "./form.js";
-import { joined, Letter } from "./letter.js";
+import { forget, isKept, keep, recall } from "./kept.js";
+import { Letter } from "./letter.js";
 import { blanksCard, outOfTime, planCard, served, whyNot } from "./plan.js";
 import { current, names, said, speak, t } from "./words.js";
 import { Curve, waysCard } from "./ways.js";
@@ -12,6 +13,7 @@ import { ideaCard, standCard } from "./why.js";
 
 const COUNT = 3;
 const MEMORY = 50; // steps that can be undone
+const REST = 500; // milliseconds after an entry before it is kept, where that is wanted
 const PAUSE = 300; // milliseconds without a move of the slider before other ways are looked for
 
 let schema = null; // the form, in the page's language
@@ -28,7 +30,9 @@ let stale = false;
 let wish = null; // how sure the person wants to be, once the slider was moved
 let hardness = {}; // how hard changes are for this person, by column
 let cases = null;
-const steps = []; // what stood in the form before it was emptied or filled
+let typed = false; // something was typed that nobody has saved
+let keepTimer = 0;
+const steps = []; // ways back: functions that bring back what stood here
 
 const featureTitle = (name) => {
   const feature = form.feature(name);
@@ -67,18 +71,28 @@ async function ask({ focus }) {
   }
 }
 
-function requestOf({ row, locked }, difficulty = {}) {
+function requestOf({ row, locked, why = {} }, difficulty = {}) {
   const whole = Object.fromEntries(schema.features.map(({ name }) => [name, row[name] ?? null]));
   const hard = Object.fromEntries(Object.entries(difficulty).filter(([, how]) => how !== "usual"));
-  const body = { row: whole, locked, languages: schema.languages };
-  return Object.keys(hard).length ? { ...body, difficulty: hard } : body;
+  const blank = Object.fromEntries(Object.entries(why).filter(([name, reason]) => reason && whole[name] === null));
+  return {
+    row: whole, locked, languages: schema.languages,
+    ...(Object.keys(hard).length ? { difficulty: hard } : {}), ...(Object.keys(blank).length ? { why: blank } : {}),
+  };
 }
 
+const answerOf = (state_, signal) => patiently(() => postJson("recourse", requestOf(state_, state_.hardness), signal), signal);
+
+const letterOf = (one, signal) => patiently(() => postText("letter", {
+  ...requestOf(one.form, one.form.hardness), language: current(), applicant: one.name,
+  ...(one.answer.reference ? { reference: one.answer.reference } : {}),
+}, signal), signal);
+
 // one case of many: a busy desk is asked again
-async function answerOf(state_, signal) {
+async function patiently(work, signal) {
   for (let tries = 0; ; tries += 1) {
     try {
-      return await postJson("recourse", requestOf(state_, state_.hardness), signal);
+      return await work();
     } catch (error) {
       if (signal.aborted || error.kind !== "busy" || tries === 5) throw error;
       await new Promise((go) => { window.setTimeout(go, 1000 * Math.min(error.wait || 1, 10)); });
@@ -288,13 +302,20 @@ function showPlan() {
     hard: { of: (name) => hardness[name] || "usual", onHard: setHard },
     onLock: (name) => form.setLock(name, true, true), onLetter: () => openLetter(), onCopy: copy,
     onSave: () => save("recourse.json", JSON.stringify({ request: answer.body, answer: shown() }, null, 1), "application/json"),
+    onTable: toTable,
   }).flat().filter(Boolean));
   const extra = h("div", { id: "why" });
   panel.insertBefore(extra, panel.lastElementChild);
   showWhy();
 }
 
-
+// the form and the plan as a table of one line
+function toTable() {
+  const { row } = answer.body;
+  const plan = ["changes", "cost", "share", "effort", "time"].map((word) => t(`compare_${word}`));
+  const cells = shown().cost.value === null ? [said(shown()).headline] : planCells(shown());
+  save("recourse.csv", writeTable([[...Object.keys(row), ...plan], [...Object.values(row), ...cells]]), "text/csv;charset=utf-8");
+}
 
 function showWhy() {
   const extra = byId("why");
@@ -322,7 +343,8 @@ function showStand() {
 function showIdea() {
   const mine = answer;
   const onTry = (changes) => postJson("what_if", { ...mine.body, changes }, control ? control.signal : undefined);
-  byId("idea").replaceChildren(...ideaCard({ features: schema.features, onTry }));
+  mine.idea ??= {}; // what was typed and found survives a change of language
+  byId("idea").replaceChildren(...ideaCard({ features: schema.features, memory: mine.idea, onTry }));
 }
 
 function showWays() {
@@ -440,15 +462,9 @@ function showCase(one) {
   else if (one.answer) ask({ focus: true });
 }
 
-async function allLetters(list) {
-  const pages = [];
-  for (const one of list) {
-    pages.push(await postText("letter", { ...requestOf(one.form, one.form.hardness), language: current(), applicant: one.name }));
-  }
-  save("letters.html", joined(pages), "text/html");
-}
-
 function onEdit() {
+  typed = true;
+  keepSoon();
   if (stale || !(answer || state.kind === "working")) return;
   stale = true;
   if (state.kind === "working") return;
@@ -481,29 +497,77 @@ function empty() {
 // whatever replaces what stands in the form can be undone
 function remember() {
   if (form.isEmpty()) return;
-  steps.push({ form: form.state(), answer, wish, hardness });
+  const before = { form: form.state(), answer, wish, hardness, stale };
+  const case_ = cases.shown;
+  undoable(() => {
+    stopAll();
+    cases.leave();
+    form.restore(before.form);
+    ({ answer, wish, hardness, stale } = before);
+    cases.shown = case_;
+    cases.render();
+    show({ kind: answer ? "answer" : "empty" });
+  });
+}
+
+function undoable(back) {
+  steps.push(back);
   if (steps.length > MEMORY) steps.shift();
   byId("undo").hidden = false;
 }
 
 function undo() {
-  const before = steps.pop();
+  const back = steps.pop();
   byId("undo").hidden = !steps.length;
-  if (!before) return;
-  stopAll();
-  form.restore(before.form);
-  ({ answer, wish, hardness } = before);
-  stale = false;
-  show({ kind: answer ? "answer" : "empty" });
+  if (!back) return;
+  back();
   say(t("undone"));
 }
 
 function replaceForm(state_, word) {
   remember();
+  cases.leave();
   form.restore(state_);
   empty();
+  typed = false;
+  keepSoon();
   say(word);
 }
+
+// ---------------------------------------------------------------- over a reload
+
+function keepNow() {
+  window.clearTimeout(keepTimer);
+  if (!isKept()) return;
+  const room = keep({ form: form.state(), hardness, wish, cases: cases.state() });
+  if (!room) { say(t("keep_full")); cases.render(); }
+}
+
+function keepSoon() {
+  window.clearTimeout(keepTimer);
+  if (isKept()) keepTimer = window.setTimeout(keepNow, REST);
+}
+
+function onKeep(on) {
+  if (!on) forget();
+  else if (keep({})) keepNow();
+}
+
+function bringBack() {
+  const before = recall();
+  if (!before || !before.form) return;
+  form.restore(before.form);
+  ({ hardness = {}, wish = null } = before);
+  cases.restore(before.cases);
+  typed = !form.isEmpty();
+}
+
+window.addEventListener("pagehide", () => { if (cases) keepNow(); });
+window.addEventListener("beforeunload", (event) => {
+  if (!cases) return;
+  cases.keep();
+  if (cases.unsaved || (typed && !cases.shown && !isKept())) event.preventDefault();
+});
 
 function showPeople() {
   const box = byId("people");
@@ -585,8 +649,9 @@ async function start() {
     return;
   }
   form = new Form(byId("fields"), schema.features, { onEdit, onLock });
-  cases = new Cases({ features: () => schema.features, show: showCase, current: snapshot, answer: answerOf, letters: allLetters });
+  cases = new Cases({ features: () => schema.features, show: showCase, current: snapshot, answer: answerOf, letter: letterOf, undoable, kept: isKept, onKeep });
   byId("cases").hidden = false;
+  bringBack();
   showAll();
 }
 

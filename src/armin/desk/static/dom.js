@@ -30,6 +30,16 @@ export function capital(text) {
   return first.toLocaleUpperCase() + text.slice(first.length);
 }
 
+// a file for the person's own disk; content: a Blob, or a text with its type
+export function save(name, content, type) {
+  const blob = content instanceof Blob ? content : new Blob([content], { type });
+  const link = h("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  window.setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
 // an announcement for people who listen; emptied first, so that the same words are said twice
 export function say(text) {
   const live = byId("live");

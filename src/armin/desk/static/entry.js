@@ -18,8 +18,9 @@ export class Entry {
     this.onEdit = onEdit;
     this.found = null; // how the text was read
     this.typing = false; // what nobody typed need not be said back
-    const described = `${id}-hint ${id}-echo ${id}-error`;
+    const described = `${id}-hint ${id}-echo ${id}-care ${id}-error`;
     this.echo = h("p", { class: "echo", id: `${id}-echo` });
+    this.care = h("p", { class: "care", id: `${id}-care` });
     this.error = h("p", { class: "error", id: `${id}-error` });
     const control = isNumber(feature) || feature.kind === "carried" ? this.text(described) : this.list(described);
     this.inputs = control.inputs;
@@ -31,7 +32,7 @@ export class Entry {
         : h("label", { class: "label", for: id }, label),
       control.element,
       h("p", { class: "hint", id: `${id}-hint` }, hint.join(" ")),
-      this.echo, this.error,
+      this.echo, this.care, this.error,
     );
     if (control.group) this.box.setAttribute("aria-describedby", described);
     // a text that was no number in one language may be one in another
@@ -95,6 +96,13 @@ export class Entry {
       this.why.hidden = entry.value !== null || Boolean(entry.text);
     }
     this.echo.replaceChildren(...this.echoed());
+    this.care.textContent = this.isBeyond() ? this.feature.beyond : "";
+  }
+
+  // a value that can be, but that the model has not seen: said, not refused
+  isBeyond() {
+    const { entry: { value }, feature } = this;
+    return isNumber(feature) && value !== null && !this.fault() && (value < feature.seen[0] || value > feature.seen[1]);
   }
 
   // a number is said back as it was understood; one that can be read in two ways is asked about
@@ -156,13 +164,15 @@ export class Entry {
     // a value of a prepared row may be written otherwise than the schema's
     if (entry.value !== null) entry.value = place() >= 0 ? values[place()] : null;
     if (feature.kind === "binary") {
-      const keys = [...words.keys()].map(String).concat("");
+      const keys = [...words.keys()].map(String).concat(WHY);
       const inputs = keys.map((key, i) => h("input", {
         type: "radio", name: id, id: i ? `${id}-${i}` : id, value: key, autocomplete: "off", on: { change: () => pick(key) },
       }));
-      const write_ = () => inputs.forEach((input, i) => { input.checked = place() < 0 ? keys[i] === "" : Number(keys[i]) === place() && keys[i] !== ""; });
+      const write_ = () => inputs.forEach((input, i) => { input.checked = keys[i] === (place() < 0 ? entry.why : String(place())); });
+      // why something is blank is asked only where it is
+      const look = (key) => (key in whyWord ? `choice is-none${key ? " is-why" : ""}` : "choice");
       const element = h("div", { class: "choices" }, inputs.map((input, i) =>
-        h("label", { class: keys[i] === "" ? "choice is-none" : "choice", for: input.id }, input, h("span", null, keys[i] === "" ? t("not_told") : words[i]))));
+        h("label", { class: look(keys[i]), for: input.id }, input, h("span", null, keys[i] in whyWord ? t(whyWord[keys[i]]) : words[i]))));
       return { element, inputs, write: write_, group: true };
     }
     const select = h("select", {

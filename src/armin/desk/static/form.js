@@ -129,7 +129,7 @@ export class Form {
     for (const list of found.values()) {
       list.sort((a, b) => (a.order ?? 1e9) - (b.order ?? 1e9) || Number(!a.mutable) - Number(!b.mutable));
     }
-    return [...found].sort((a, b) => (grouped ? 0 : late(a[1]) - late(b[1])));
+    return [...found].sort((a, b) => late(a[1]) - late(b[1]));
   }
 
   render() {
@@ -181,7 +181,7 @@ export class Form {
       input.checked = this.locked.has(feature.name);
       this.locks.set(feature.name, input);
       return h("li", null, h("label", { class: "switch" }, input,
-        h("span", { class: "track", "aria-hidden": "true" }), h("span", null, title(feature))));
+        h("span", { class: "track", "aria-hidden": "true" }), h("span", null, capital(feature.short || feature.label))));
     });
     const count = h("span", { class: "hint" });
     this.lockCount = count;

@@ -1,7 +1,7 @@
 // The letter, shown in a frame of its own and printed from there. Scripts never run in it.
 
-import { postText } from "./api.js";
-import { byId, h } from "./dom.js";
+import { postBlob, postText } from "./api.js";
+import { byId, h, save } from "./dom.js";
 import { current, t } from "./words.js";
 
 // The frame inherits the page's content security policy, which refuses inline styles. The letter's own style sheets
@@ -46,6 +46,7 @@ export class Letter {
     this.control = null;
     byId("letter-close").addEventListener("click", () => this.dialog.close());
     byId("letter-apply").addEventListener("click", () => this.write());
+    byId("letter-pdf").addEventListener("click", () => this.toPdf());
     byId("letter-print").addEventListener("click", () => this.frame.contentWindow.print());
     this.name.addEventListener("keydown", (event) => {
       if (event.key === "Enter") { event.preventDefault(); this.write(); }
@@ -64,25 +65,41 @@ export class Letter {
     return this.write();
   }
 
-  async write() {
+  body() {
+    const name = this.name.value.trim();
+    return { ...this.request, language: current(), ...(name ? { applicant: name } : {}) };
+  }
+
+  write() {
+    return this.ask("letter_ready", "letter_fail", async (signal) => {
+      fill(this.frame, await postText("letter", this.body(), signal), () => this.dialog.close());
+      this.frame.title = t("letter_title");
+    });
+  }
+
+  toPdf() {
+    return this.ask("letter_saved", "letter_no_pdf", async (signal) => {
+      save("letter.pdf", await postBlob("letter", { ...this.body(), format: "pdf" }, signal));
+    });
+  }
+
+  // one request at a time; what comes of it is said, and the buttons wait for it
+  async ask(good, bad, work) {
     if (this.control) this.control.abort();
     this.control = new AbortController();
     const { signal } = this.control;
     const note = byId("letter-note");
-    const print = byId("letter-print");
+    const buttons = [byId("letter-print"), byId("letter-pdf")];
     note.replaceChildren(t("letter_wait"));
-    print.disabled = true;
+    for (const button of buttons) button.disabled = true;
     try {
-      const body = { ...this.request, language: current() };
-      if (this.name.value.trim()) body.applicant = this.name.value.trim();
-      const html = await postText("letter", body, signal);
-      fill(this.frame, html, () => this.dialog.close());
-      this.frame.title = t("letter_title");
-      note.replaceChildren(t("letter_ready"));
-      print.disabled = false;
+      await work(signal);
+      note.replaceChildren(t(good));
     } catch (error) {
       if (signal.aborted) return;
-      note.replaceChildren(h("span", { class: "error" }, t("letter_fail"), " ", error.detail || ""));
+      note.replaceChildren(h("span", { class: "error" }, t(bad), " ", error.detail || ""));
+      if (bad === "letter_fail") return;
     }
+    for (const button of buttons) button.disabled = false;
   }
 }

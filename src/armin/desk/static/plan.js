@@ -59,7 +59,7 @@ function numbers(recourse) {
 }
 
 // model: title(name) is what a column is called; hard: { of(name), onHard(name, how) }
-export function planCard({ recourse, other, title, hard, onLock, onLetter, onCopy, onSave, reference }) {
+export function planCard({ recourse, other, title, hard, onLock, onLetter, onCopy, onSave, onTable, reference }) {
   const words = said(recourse);
   const body = [];
   if (recourse.outcome === "already_accepted" || recourse.outcome === "tell") {
@@ -73,7 +73,8 @@ export function planCard({ recourse, other, title, hard, onLock, onLetter, onCop
   }
   return [
     h("div", { class: "badges" }, badge(recourse, other),
-      words.effort ? h("span", { class: "badge plain" }, words.effort) : null),
+      words.effort ? h("span", { class: "badge plain" }, words.effort) : null,
+      words.time ? h("span", { class: "badge plain" }, t("takes", { time: words.time })) : null),
     h("h2", { id: "answer-title", tabindex: "-1" }, words.headline),
     body,
     h("div", { class: "card-foot" },
@@ -82,6 +83,7 @@ export function planCard({ recourse, other, title, hard, onLock, onLetter, onCop
         : h("button", { type: "button", class: "second-button", on: { click: onLetter } }, t("letter")),
       h("button", { type: "button", class: "quiet-button", on: { click: onCopy } }, t("copy")),
       h("button", { type: "button", class: "quiet-button", on: { click: onSave } }, t("save_json")),
+      h("button", { type: "button", class: "quiet-button", on: { click: onTable } }, t("save_csv")),
       reference ? h("span", { class: "hint reference" }, t("reference", { text: reference })) : null),
   ];
 }
@@ -133,11 +135,13 @@ export function blanksCard({ recourse, ask, onTell, feature, title }) {
           h("strong", null, title(blank.feature)),
           question ? adviceBadge(question, ask) : null),
         question ? h("p", null, words.questions[blank.feature]) : null,
-        h("p", { class: "hint" }, t(mode[blank.mode] || "mode_freeze")),
+        h("p", { class: "hint" }, blank.why ? `${t(blank.why === "private" ? "blank" : "not_known")}. ` : null, t(mode[blank.mode] || "mode_freeze")),
         question && question.matters ? h("button", {
           type: "button", class: "link-button", on: { click: () => onTell(blank.feature) },
         }, feature(blank.feature).tell) : null);
     })),
+    words && words.numbers.length ? h("details", { class: "numbers" }, h("summary", null, t("numbers_title")),
+      words.numbers.map((line) => h("p", { class: "hint" }, line))) : null,
     ask === null ? h("p", { class: "hint waiting" }, t("ask_wait")) : null,
     ask === false ? h("p", { class: "hint" }, t("ask_fail")) : null,
   ];

@@ -42,13 +42,16 @@ function bar(recourse, plans) {
 // the plans side by side, with their numbers
 function table(plans) {
   const share = ({ recourse }) => (recourse.share === null ? "" : shareMark(recourse.share));
-  const head = ["plan", "changes", "effort", "share", "cost"].map((word) => h("th", { scope: "col" }, t(`compare_${word}`)));
+  const timed = plans.some((plan) => said(plan.recourse).time);
+  const columns = ["plan", "changes", "effort", "share", ...(timed ? ["time"] : []), "cost"];
+  const head = columns.map((word) => h("th", { scope: "col" }, t(`compare_${word}`)));
   return h("details", { class: "numbers" }, h("summary", null, t("compare_title")),
-    h("div", { class: "table-box" }, h("table", { class: "compare" }, h("thead", null, h("tr", null, head)),
+    h("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": t("compare_title") }, h("table", { class: "compare" }, h("thead", null, h("tr", null, head)),
       h("tbody", null, plans.map((plan, i) => h("tr", null,
         h("th", { scope: "row" }, String.fromCharCode(65 + i)),
         h("td", null, said(plan.recourse).changes.map((sentence) => h("div", null, sentence))),
-        h("td", null, said(plan.recourse).effort), h("td", null, share(plan)), h("td", null, costMark(plan.recourse.cost.value))))))));
+        h("td", null, said(plan.recourse).effort), h("td", null, share(plan)), timed ? h("td", null, said(plan.recourse).time) : null,
+        h("td", null, costMark(plan.recourse.cost.value))))))));
 }
 
 const FINE = 10_000; // parts of the slider's scale

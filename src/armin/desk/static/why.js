@@ -39,8 +39,9 @@ export function standCard(why) {
   ].flat().filter(Boolean);
 }
 
-// model: { features, onTry }; onTry(changes) gives a promise of the server's answer
-export function ideaCard({ features, onTry }) {
+// model: { features, memory, onTry }; memory: { which, text, found } is kept by whoever shows the card again; onTry(changes)
+// gives a promise of the server's answer
+export function ideaCard({ features, memory, onTry }) {
   // what a plan may change first: ideas are mostly about that
   const usable = features.filter((feature) => feature.kind !== "carried").sort((a, b) => Number(b.mutable) - Number(a.mutable));
   const which = h("select", { id: "idea-which" }, usable.map((feature) => h("option", { value: feature.name }, feature.label)));
@@ -54,21 +55,27 @@ export function ideaCard({ features, onTry }) {
       ? h("select", { id: "idea-value" }, feature.categories.map((one, i) => h("option", { value: String(i) }, one.label)))
       : h("input", { id: "idea-value", type: "text", inputmode: "decimal", autocomplete: "off" });
     place.replaceChildren(feature.categories ? h("span", { class: "pick" }, value) : value);
+    value.addEventListener("input", () => { memory.text = value.value; });
   };
-  which.addEventListener("change", field);
+  which.addEventListener("change", () => { Object.assign(memory, { which: which.value, text: undefined }); field(); });
+  if (memory.which) which.value = memory.which;
   field();
+  if (memory.text !== undefined) value.value = memory.text;
+  if (memory.found) result.append(...ideaResult(memory.found));
   const submit = async (event) => {
     event.preventDefault();
     const feature = chosen();
     const read = feature.categories ? null : parse(value.value, { language: current(), unit: feature.unit || "" });
     const given = feature.categories ? feature.categories[Number(value.value)].value : read.value;
     if (read && read.kind !== "number") {
-      result.replaceChildren(h("p", null, feature.errors.number));
+      const unclear = t("unclear", { label: feature.label, text: value.value });
+      result.replaceChildren(h("p", null, read.kind === "unclear" ? unclear : feature.errors.number));
       return;
     }
     result.replaceChildren(h("p", { class: "hint waiting" }, t("idea_wait")));
     try {
-      result.replaceChildren(...ideaResult(await onTry({ [feature.name]: given })));
+      memory.found = await onTry({ [feature.name]: given });
+      result.replaceChildren(...ideaResult(memory.found));
     } catch (error) {
       if (error.name === "AbortError") return;
       result.replaceChildren(h("p", null, error.kind === "field" && error.detail ? served(error.detail) : t("idea_fail")));
