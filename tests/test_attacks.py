@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import struct
 import sys
 import zipfile
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     BaggingClassifier,
     GradientBoostingClassifier,
@@ -39,6 +41,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
+from typer.testing import CliRunner
 
 from armin import ARMIN, Feature, Schema
 from armin.bundle import inspect_bundle, load_bundle, save_bundle, try_bundle
@@ -49,6 +52,7 @@ from armin.bundle.checks import check_model
 from armin.bundle.model import dump_model, load_model
 from armin.bundle.trees import parts_of
 from armin.bundle.types import unknown_types
+from armin.cli import app
 from armin.errors import DataError, MissingDependencyError, ModelError, ParameterError, SchemaError
 from armin.models.kinds import Above
 from armin.models.nodes import OneTree, plant
@@ -205,6 +209,27 @@ FORGED: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
         lambda model: model.coefs_[0].__setitem__((0, 0), np.nan),
     ),
     "not a number in naive Bayes": (lambda: GaussianNB().fit(X, Y), put("theta_", np.full((2, 3), np.nan))),
+    "no number as a spread": (lambda: GaussianNB().fit(X, Y), put("var_", np.full((2, 3), np.nan))),
+    "no number as a share": (lambda: GaussianNB().fit(X, Y), put("class_prior_", np.full(2, np.nan))),
+    "anything as a weight": (lambda: LogisticRegression().fit(X, Y), put("coef_", np.array([[0, 1, np.nan]], object))),
+    "no number in a calibration": (
+        lambda: CalibratedClassifierCV(LogisticRegression(), cv=2).fit(X, Y),
+        inside("_SigmoidCalibration", put("a_", np.nan)),
+    ),
+    "no number in a leaf": (
+        lambda: DecisionTreeClassifier().fit(X, Y),
+        lambda model: model.tree_.value.fill(np.nan),
+    ),
+    "no number in a split": (
+        lambda: RandomForestClassifier(2).fit(X, Y),
+        lambda model: model.estimators_[0].tree_.threshold.fill(np.nan),
+    ),
+    "no number in boosting": (
+        lambda: GradientBoostingClassifier(n_estimators=2).fit(X, Y),
+        lambda model: model.estimators_[0, 0].tree_.value.fill(np.inf),
+    ),
+    "no number in histograms": (histograms, lambda model: model._predictors[0][0].nodes.__setitem__("value", np.nan)),
+    "no number before histograms": (histograms, put("_baseline_prediction", np.array([[np.nan]]))),
     "a scale of another width": (lambda: StandardScaler().fit(X), put("scale_", np.ones(2))),
     "a million jobs": (lambda: RandomForestClassifier(2).fit(X, Y), put("n_jobs", 10**6)),
     "an attribute before a method": (lambda: StandardScaler().fit(X), put("transform", "mine")),
@@ -328,6 +353,10 @@ def test_lightgbm_is_looked_at_before_lightgbm_looks() -> None:
     data = dump_model(model)
     load_model(data, trust=False)
     assert "\ncat_threshold=" in text
+    with pytest.raises(DataError, match="leaf_value"):
+        check_lightgbm(
+            re.sub(r"(?m)^leaf_value=\S+", lambda found: "leaf_value=" + "nan".ljust(len(found[0]) - 11), text)
+        )
     for twice in ("left_child=1", "left_child=\u0661"):
         with pytest.raises(DataError, match="Booster is broken"):
             check_lightgbm(text.replace("\nleft_child=", f"\n{twice}\nleft_child=", 1))
@@ -657,6 +686,13 @@ def test_inspect_does_not_believe_the_manifest(packed: Path, fitted: ARMIN) -> N
     assert found["signed"] is None
     assert "ChainedEquations" in found["learned"]["classes"]
     assert found["learned"]["rows"] == 120  # people
+
+
+@pytest.mark.parametrize("said", [5, None, {"a": 1}, [1, ["x"]], "text"])
+def test_inspect_shows_a_manifest_of_strange_types(packed: Path, said: Any) -> None:
+    rewrite(packed, {}, kept=said, title=said, created=said, armin=said, libraries=said, rows=said)
+    shown = CliRunner().invoke(app, ["inspect", str(packed)])
+    assert shown.exit_code == 0, shown.output
 
 
 def test_inspect_says_whose_reader_is_used(tmp_path: Path) -> None:

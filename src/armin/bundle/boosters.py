@@ -21,6 +21,7 @@ __all__ = ["check_boosters", "check_lightgbm", "check_xgboost"]
 
 _LIGHTGBM, _XGBOOST = "lightgbm.basic.Booster", "xgboost.core.Booster"
 _WHOLE = re.compile(r"-?[0-9]{1,10}")
+_FINITE = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
 _MOST_THREADS = 256
 _MOST_CATEGORIES = 2**16
 
@@ -136,7 +137,8 @@ def _fault(tree: dict[str, str], width: int) -> str | None:
     leaves, sets = _whole(tree["num_leaves"]), _whole(tree["num_cat"])
     if leaves < 1 or sets < 0 or tree.get("is_linear", "0") != "0":
         return "num_leaves"
-    if len(tree["leaf_value"].split(" ")) != leaves:
+    values = tree["leaf_value"].split(" ")
+    if len(values) != leaves or not all(map(_FINITE.fullmatch, values)):
         return "leaf_value"
     if leaves == 1:
         return None

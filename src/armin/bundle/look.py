@@ -58,6 +58,7 @@ def inspect_bundle(path: str | Path) -> dict[str, Any]:
         "people": _count(parts),
         "trust": needs,
         "letter": sorted(own_texts(parts)),
+        "kept": _sentences(manifest.get("kept")),
         "bytes": Path(path).stat().st_size,
         "signed": _signer(signed),
     }
@@ -72,6 +73,11 @@ def own_texts(parts: dict[str, bytes]) -> dict[str, dict[str, Any]]:
         raise DataError(f"The bundle's texts cannot be used: {error}") from None
     except (ValueError, RecursionError):
         raise DataError("The bundle's texts cannot be read. Get it again from its source.") from None
+
+
+def _sentences(said: Any) -> list[str]:
+    """What a packer says, if it is said in sentences."""
+    return [str(one) for one in said] if isinstance(said, list) else []
 
 
 def _signer(signed: Signed) -> dict[str, Any] | None:
