@@ -47,24 +47,38 @@ def at_work(pid: int) -> list[int]:
     return found
 
 
-def answered(path: Path) -> int:
-    """Rows in a run's file, which is being written."""
-    return max(0, path.read_bytes().count(b"\n") - 1) if path.exists() else 0
+class Answered:
+    """How many rows are in a run's file, which is being written; what was counted is not read again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.at = 0
+        self.lines = 0
+
+    def __call__(self) -> int:
+        if self.path.exists():
+            with self.path.open("rb") as stream:
+                stream.seek(self.at)
+                new = stream.read()
+            self.at += len(new)
+            self.lines += new.count(b"\n")
+        return max(0, self.lines - 1)
 
 
 def disturbed(folder: Path, rows: int, every: float, parents: int) -> tuple[int, int, float]:
     """Killed processes, killed commands, and seconds."""
     rng, start = random.Random(0), time.monotonic()  # noqa: S311  not a secret
     marks = [rows * (i + 1) // (parents + 1) for i in range(parents)]
-    part = folder / "disturbed.jsonl.part"
+    answered = Answered(folder / "disturbed.jsonl.part")
     killed = 0
     process, last = command(folder, "disturbed.jsonl"), time.monotonic()
     while process.poll() is None:
         time.sleep(0.1)
-        if marks and answered(part) >= marks[0]:
+        if marks and answered() >= marks[0]:
             marks.pop(0)
             process.kill()
             process.wait()
+            answered = Answered(answered.path)  # a line that was cut off is taken away
             process, last = command(folder, "disturbed.jsonl", "--resume"), time.monotonic()
         elif time.monotonic() - last >= every and (workers := at_work(process.pid)):
             os.kill(rng.choice(workers), signal.SIGKILL)

@@ -7,16 +7,18 @@ import hashlib
 import io
 import json
 import os
+import re
 import struct
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     BaggingClassifier,
     GradientBoostingClassifier,
@@ -39,16 +41,18 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
+from typer.testing import CliRunner
 
 from armin import ARMIN, Feature, Schema
 from armin.bundle import inspect_bundle, load_bundle, save_bundle, try_bundle
 from armin.bundle.allowed import ALLOWED
 from armin.bundle.archive import PARTS, write_stored
-from armin.bundle.boosters import check_lightgbm
+from armin.bundle.boosters import check_boosters, check_lightgbm, check_xgboost
 from armin.bundle.checks import check_model
 from armin.bundle.model import dump_model, load_model
 from armin.bundle.trees import parts_of
 from armin.bundle.types import unknown_types
+from armin.cli import app
 from armin.errors import DataError, MissingDependencyError, ModelError, ParameterError, SchemaError
 from armin.models.kinds import Above
 from armin.models.nodes import OneTree, plant
@@ -87,6 +91,22 @@ def rewrite(file: Path, new: dict[str, bytes], compression: int = zipfile.ZIP_ST
     listed = {n: {"bytes": len(p), "sha256": hashlib.sha256(p).hexdigest()} for n, p in parts.items()}
     said["parts"] = {name: entry for name, entry in listed.items() if name != "signature.json"}
     file.write_bytes(write_stored({"manifest.json": json.dumps(said).encode()} | parts, compression))
+
+
+def unpacked(data: bytes) -> dict[str, bytes]:
+    """The files in a zip file."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def nodes_of(root: Any) -> Iterator[dict[str, Any]]:
+    """All objects inside JSON."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            yield node
+        stack.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
 
 
 # attributes that contradict each other
@@ -189,6 +209,27 @@ FORGED: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
         lambda model: model.coefs_[0].__setitem__((0, 0), np.nan),
     ),
     "not a number in naive Bayes": (lambda: GaussianNB().fit(X, Y), put("theta_", np.full((2, 3), np.nan))),
+    "no number as a spread": (lambda: GaussianNB().fit(X, Y), put("var_", np.full((2, 3), np.nan))),
+    "no number as a share": (lambda: GaussianNB().fit(X, Y), put("class_prior_", np.full(2, np.nan))),
+    "anything as a weight": (lambda: LogisticRegression().fit(X, Y), put("coef_", np.array([[0, 1, np.nan]], object))),
+    "no number in a calibration": (
+        lambda: CalibratedClassifierCV(LogisticRegression(), cv=2).fit(X, Y),
+        inside("_SigmoidCalibration", put("a_", np.nan)),
+    ),
+    "no number in a leaf": (
+        lambda: DecisionTreeClassifier().fit(X, Y),
+        lambda model: model.tree_.value.fill(np.nan),
+    ),
+    "no number in a split": (
+        lambda: RandomForestClassifier(2).fit(X, Y),
+        lambda model: model.estimators_[0].tree_.threshold.fill(np.nan),
+    ),
+    "no number in boosting": (
+        lambda: GradientBoostingClassifier(n_estimators=2).fit(X, Y),
+        lambda model: model.estimators_[0, 0].tree_.value.fill(np.inf),
+    ),
+    "no number in histograms": (histograms, lambda model: model._predictors[0][0].nodes.__setitem__("value", np.nan)),
+    "no number before histograms": (histograms, put("_baseline_prediction", np.array([[np.nan]]))),
     "a scale of another width": (lambda: StandardScaler().fit(X), put("scale_", np.ones(2))),
     "a million jobs": (lambda: RandomForestClassifier(2).fit(X, Y), put("n_jobs", 10**6)),
     "an attribute before a method": (lambda: StandardScaler().fit(X), put("transform", "mine")),
@@ -312,6 +353,10 @@ def test_lightgbm_is_looked_at_before_lightgbm_looks() -> None:
     data = dump_model(model)
     load_model(data, trust=False)
     assert "\ncat_threshold=" in text
+    with pytest.raises(DataError, match="leaf_value"):
+        check_lightgbm(
+            re.sub(r"(?m)^leaf_value=\S+", lambda found: "leaf_value=" + "nan".ljust(len(found[0]) - 11), text)
+        )
     for twice in ("left_child=1", "left_child=\u0661"):
         with pytest.raises(DataError, match="Booster is broken"):
             check_lightgbm(text.replace("\nleft_child=", f"\n{twice}\nleft_child=", 1))
@@ -330,13 +375,126 @@ def test_lightgbm_is_looked_at_before_lightgbm_looks() -> None:
         lines[at] = f"{name}={' '.join([value, *kept])}"
         with pytest.raises(DataError, match="Booster is broken"):
             check_lightgbm("\n".join(lines))
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = {one: archive.read(one) for one in archive.namelist()}
+        entries = unpacked(data)
         old, new = (json.dumps(json.dumps(one))[1:-1].encode() for one in (text, "\n".join(lines)))
         assert old in entries["schema.json"]
         entries["schema.json"] = entries["schema.json"].replace(old, new)
         with pytest.raises(DataError, match="Booster is broken"):
             load_model(write_stored(entries), trust=False)
+
+
+def xgboosts() -> dict[str, Any]:
+    """Models of XGBoost in all the forms that it keeps them in."""
+    xgboost = pytest.importorskip("xgboost")
+    few = {"n_estimators": 3, "max_depth": 3, "n_jobs": 1}
+    sets = xgboost.XGBClassifier(**few, enable_categorical=True, max_cat_to_onehot=1, min_child_weight=0)
+    plain = xgboost.XGBClassifier(**few)
+    return {
+        "plain": plain.fit(X, Y), "three": xgboost.XGBClassifier(**few).fit(X, np.arange(60) % 3),
+        "pruned": xgboost.XGBClassifier(**few, gamma=2.0, tree_method="exact").fit(X, Y),
+        "dart": xgboost.XGBClassifier(**few, booster="dart").fit(X, Y),
+        "linear": xgboost.XGBClassifier(n_estimators=2, booster="gblinear").fit(X, Y),
+        "sets": sets.fit(TYPED, LETTERS["a"] == "y"),
+    }  # fmt: skip
+
+
+def tree_of(told: Any) -> Any:
+    return told["learner"]["gradient_booster"]["model"]["trees"][0]
+
+
+def at(name: str, place: int, value: Any) -> Callable[[Any], None]:
+    """Set one number of the first tree."""
+    return lambda told: tree_of(told)[name].__setitem__(place, value)
+
+
+XGBOOST: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "in circles": ("plain", at("left_children", 1, 0)),
+    "two ways to one node": ("plain", at("left_children", 0, 2)),
+    "a node that is not there": ("plain", at("left_children", 0, 10**6)),
+    "half a leaf": ("plain", at("right_children", 0, -1)),
+    "a node before the first": ("plain", at("right_children", 0, -5)),
+    "parents of others": ("plain", at("parents", 1, 2)),
+    "a feature that is not there": ("plain", at("split_indices", 0, 10**8)),
+    "not a number": ("plain", at("split_conditions", -1, float("nan"))),
+    "a class that is not there": (
+        "plain", lambda told: told["learner"]["gradient_booster"]["model"].update(tree_info=[0, 0, 10**6])),
+    "a hundred million classes": (
+        "plain", lambda told: told["learner"]["learner_model_param"].update(num_class=str(10**8))),
+    "more nodes than listed": ("plain", lambda told: tree_of(told)["tree_param"].update(num_nodes="99")),
+    "leaves of many numbers": ("plain", lambda told: tree_of(told)["tree_param"].update(size_leaf_vector="9")),
+    "steps beyond the trees": (
+        "plain", lambda told: told["learner"]["gradient_booster"]["model"].update(iteration_indptr=[0, 1, 99])),
+    "weights of trees": ("dart", lambda told: told["learner"]["gradient_booster"].update(weight_drop=[1.0])),
+    "weights of columns": (
+        "linear", lambda told: told["learner"]["gradient_booster"]["model"].update(weights=[1.0])),
+    "a set beyond its table": ("sets", at("categories_sizes", 0, 10**6)),
+    "a set before its table": ("sets", at("categories_segments", 0, -4)),
+    "a category of half a gigabyte": ("sets", at("categories", 0, 2**31 - 1)),
+    "a set that is none": ("sets", lambda told: tree_of(told).update(categories_nodes=[])),
+}  # fmt: skip
+
+
+def ubjson(thing: Any) -> bytes:
+    """As XGBoost writes it, but for arrays of one type."""
+    if isinstance(thing, dict):
+        inside = b"".join(b"L" + struct.pack(">q", len(k.encode())) + k.encode() + ubjson(v) for k, v in thing.items())
+        return b"{" + inside + b"}"
+    if isinstance(thing, list):
+        return b"[#L" + struct.pack(">q", len(thing)) + b"".join(map(ubjson, thing))
+    if isinstance(thing, str):
+        return b"SL" + struct.pack(">q", len(thing.encode())) + thing.encode()
+    return b"D" + struct.pack(">d", thing) if isinstance(thing, float) else b"L" + struct.pack(">q", thing)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_xgboost_is_looked_at_before_xgboost_looks() -> None:
+    """Each of these crashes XGBoost or takes all memory, unless it is only wrong."""
+    models = xgboosts()
+    told = {name: json.loads(bytes(model.get_booster().save_raw("json"))) for name, model in models.items()}
+    for name, model in models.items():
+        load_model(dump_model(model), trust=False)
+        check_xgboost(ubjson(told[name]))
+        assert name != "sets" or tree_of(told[name])["categories"]
+    for name, forge in XGBOOST.values():
+        forged = json.loads(json.dumps(told[name]))
+        forge(forged)
+        with pytest.raises(DataError, match="Booster is broken"):
+            check_xgboost(ubjson(forged))
+    for config in ({"nthread": str(10**6)}, {"learner": {"generic_param": {"nthread": "-99999"}}}):
+        with pytest.raises(DataError, match="nthread"):
+            check_xgboost(ubjson({"Config": config, "Model": told["plain"]}))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"{}x", b'{"learner": {}}', b"[$Z#L" + struct.pack(">q", 2**60), b"[" * 99, b"SL" + b"\xff" * 8,
+     b"[#L" + struct.pack(">q", 2**60), b"{i\x01aTi\x01aT}"],
+)  # fmt: skip
+def test_what_xgboost_would_not_write_is_not_read(data: bytes) -> None:
+    with pytest.raises(DataError, match="Booster is broken"):
+        check_xgboost(data)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_booster_is_made_from_what_was_looked_at() -> None:
+    """A number that was given before stands for what had it first, whatever stands behind it the second time."""
+    pytest.importorskip("xgboost")
+    entries = unpacked(dump_model(xgboosts()["plain"]))
+    outline = json.loads(entries["schema.json"])
+    booster = next(node for node in nodes_of(outline) if node.get("__class__") == "Booster")
+    for part in (booster["content"]["content"]["handle"], booster["content"]):
+        forged = json.loads(json.dumps(part).replace('.bin"', '.other"'))
+        first = {"a": forged} | outline["content"]["content"]
+        evil = outline | {"content": outline["content"] | {"content": first}}
+        name = next(node["file"] for node in nodes_of(forged) if "file" in node)
+        files = entries | {"schema.json": json.dumps(evil).encode(), name: b"{}"}
+        with pytest.raises(DataError, match="Booster is broken: 'handle'"):
+            load_model(write_stored(files), trust=False)
+    handle = booster["content"]["content"]["handle"]
+    for wrong in ({"__loader__": "NdArrayNode"}, {"file": "nowhere"}):
+        booster["content"]["content"]["handle"] = handle | wrong
+        with pytest.raises(DataError, match="Booster is broken: 'handle'"):
+            check_boosters(outline, entries)
 
 
 @pytest.mark.parametrize(("field", "value"), [("feature", 7), ("left", 99), ("right", -3)])
@@ -354,16 +512,12 @@ def test_trees_that_are_read_lead_nowhere_else(field: str, value: int) -> None:
 
 def test_donors_that_point_out_of_the_file_are_refused(packed: Path) -> None:
     with zipfile.ZipFile(packed) as archive:
-        outline = json.loads(archive.read("learned.json"))
-        arrays = zipfile.ZipFile(io.BytesIO(archive.read("learned.npz")))
-    entries = {name: arrays.read(name) for name in arrays.namelist()}
-    stack, places = [outline], []
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict) and node.get("$") == "Matching":
-            places.append(dict(node["v"]))
-        stack.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
-    for field, value in (("first", 10**6), ("size", 10**6), ("first", -5), ("means", np.inf)):
+        outline, entries = json.loads(archive.read("learned.json")), unpacked(archive.read("learned.npz"))
+    places = [dict(node["v"]) for node in nodes_of(outline) if node.get("$") == "Matching"]
+    largest = 2**63 - 1  # one more is the smallest
+    for field, value in (
+        ("first", 10**6), ("size", 10**6), ("first", -5), ("means", np.inf), ("first", largest), ("size", largest),
+    ):  # fmt: skip
         name = places[0][field]["v"]
         array = np.load(io.BytesIO(entries[name])).copy()
         array[0] = value
@@ -442,6 +596,61 @@ def test_a_format_in_a_bundle_takes_no_memory(packed: Path) -> None:
         load_bundle(packed)
 
 
+@pytest.mark.parametrize("part", ["learned", "model"])
+def test_an_array_is_not_taken_twice(packed: Path, part: str) -> None:
+    """A thousand references to one array would be a thousand arrays."""
+    with zipfile.ZipFile(packed) as archive:
+        learned, model = json.loads(archive.read("learned.json")), archive.read("model.skops")
+    if part == "learned":
+        name = next(node["v"] for node in nodes_of(learned) if node.get("$") == "array")
+        learned["v"].append(["background_", [{"$": "array", "v": name}] * 2])
+        rewrite(packed, {"learned.json": json.dumps(learned).encode()})
+    else:
+        entries = unpacked(model)
+        outline = json.loads(entries["schema.json"])
+        state = outline["content"]["content"]
+        array = next(node for node in nodes_of(outline) if node.get("__loader__") == "NdArrayNode" and "file" in node)
+        state["more"] = array | {"__id__": 10**6}
+        rewrite(packed, {"model.skops": write_stored(entries | {"schema.json": json.dumps(outline).encode()})})
+    with pytest.raises(DataError, match=r"named before|claim its file"):
+        load_bundle(packed)
+
+
+def test_an_array_is_looked_at_whatever_its_name() -> None:
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (2**40,)})
+    entries = unpacked(dump_model(LogisticRegression().fit(X, Y)))
+    outline = json.loads(entries["schema.json"])
+    outline["content"]["content"]["coef_"]["file"] = "coef.bin"
+    forged = entries | {"schema.json": json.dumps(outline).encode(), "coef.bin": head.getvalue()}
+    with pytest.raises(DataError, match="not what it claims"):
+        load_model(write_stored(forged), trust=False)
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_samples", 10**9), ("n_fresh", 10**12), ("max_options", 10**8)])
+def test_a_bundle_asks_for_a_bounded_number_of_draws(packed: Path, name: str, value: int) -> None:
+    with zipfile.ZipFile(packed) as archive:
+        settings = json.loads(archive.read("settings.json"))
+    settings["v"] = [[key, value if key == name else one] for key, one in settings["v"]]
+    rewrite(packed, {"settings.json": json.dumps(settings).encode()})
+    with pytest.raises(DataError, match=rf"{name} = .*At most 1,000,000"):
+        load_bundle(packed)
+    load_bundle(packed, trust=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [".".join("a" * 200_000) + " = 1\n", "[" + ' . "a"' * 99 + "]\n", "a = " + "[" * 99_999, f"a = {'9' * 9999}\n"],
+)
+def test_a_schema_is_read_in_time(packed: Path, text: str) -> None:
+    """Half a megabyte of dots took the parser hours."""
+    with pytest.raises(SchemaError, match="not valid TOML"):
+        Schema.from_toml(text + "\n")
+    rewrite(packed, {"schema.toml": text.encode()})
+    with pytest.raises(DataError, match="schema cannot be read"):
+        inspect_bundle(packed)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
 def test_nobody_else_reads_a_bundle(fitted: ARMIN, tmp_path: Path) -> None:
     before = os.umask(0)
@@ -450,6 +659,16 @@ def test_nobody_else_reads_a_bundle(fitted: ARMIN, tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_nobody_waits_for_a_bundle_with_a_link(fitted: ARMIN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder that others write to, a file of the name that is written first would get the people's data."""
+    monkeypatch.setattr("armin.bundle.archive.secrets.token_hex", lambda count: "guessed")
+    theirs = tmp_path / "theirs"
+    (tmp_path / ".b.armin.guessed.part").symlink_to(theirs)
+    with pytest.raises(DataError, match="cannot be written"):
+        save_bundle(tmp_path / "b.armin", fitted)
+    assert not theirs.exists()
 
 
 # what is found, not what is claimed
@@ -469,12 +688,19 @@ def test_inspect_does_not_believe_the_manifest(packed: Path, fitted: ARMIN) -> N
     assert found["learned"]["rows"] == 120  # people
 
 
+@pytest.mark.parametrize("said", [5, None, {"a": 1}, [1, ["x"]], "text"])
+def test_inspect_shows_a_manifest_of_strange_types(packed: Path, said: Any) -> None:
+    rewrite(packed, {}, kept=said, title=said, created=said, armin=said, libraries=said, rows=said)
+    shown = CliRunner().invoke(app, ["inspect", str(packed)])
+    assert shown.exit_code == 0, shown.output
+
+
 def test_inspect_says_whose_reader_is_used(tmp_path: Path) -> None:
-    xgboost = pytest.importorskip("xgboost")
+    catboost = pytest.importorskip("catboost")
     frame = pd.DataFrame(X, columns=list("abc"))
-    model = xgboost.XGBClassifier(n_estimators=2, max_depth=2).fit(frame, Y)
+    model = catboost.CatBoostClassifier(2, depth=2, verbose=False, allow_writing_files=False).fit(frame, Y)
     file = save_bundle(tmp_path / "b", ARMIN(model, Schema.infer(frame), desired=1, sampler="uniform").fit(frame))
-    assert inspect_bundle(file)["native"] == ["xgboost.core.Booster"]
+    assert inspect_bundle(file)["native"] == ["catboost.core.CatBoostClassifier"]
 
 
 # signatures
@@ -510,6 +736,17 @@ def test_a_signature_says_who_packed_it(fitted: ARMIN, keys: dict[str, Path], tm
         load_bundle(file, trusted_keys=[keys["other.pub"]])
     with pytest.raises(DataError, match="signed by nobody"):
         load_bundle(save_bundle(tmp_path / "c", fitted), trusted_keys=[keys["bank.pub"]])
+
+
+def test_a_key_is_more_than_its_short_name(
+    fitted: ARMIN, keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another key with the same sixteen digits can be searched for."""
+    file = save_bundle(tmp_path / "b", fitted, sign=keys["other"])
+    monkeypatch.setattr("armin.bundle.sign.key_name", lambda key: "ed25519:0000000000000000")
+    load_bundle(file, trusted_keys=[keys["other.pub"]])
+    with pytest.raises(DataError, match="must be signed with a key that is trusted here"):
+        load_bundle(file, trusted_keys=[keys["bank.pub"]])
 
 
 def test_what_was_signed_cannot_be_changed(fitted: ARMIN, keys: dict[str, Path], tmp_path: Path) -> None:

@@ -155,6 +155,25 @@ def test_a_full_disk_is_a_sentence(tmp_path, monkeypatch):
         Journal(tmp_path / "answers", "one")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
+def test_a_disk_that_fills_up_is_a_sentence_and_counts_what_is_kept(tmp_path, monkeypatch, capsys):
+    """What could not be written is not counted, and letting go of the file does not fail once more."""
+    whole, kept = tmp_path / "plans", Journal.add
+
+    def add(self, row, answer):
+        if row == 3:
+            self._stream = open("/dev/full", "wb")  # noqa: SIM115  the journal closes it
+        kept(self, row, answer)
+
+    monkeypatch.setattr(Journal, "add", add)
+    with pytest.raises(ParameterError, match=r"plans'.*cannot be written: No space left on device\..*make room"):
+        run(whole, fitted=explainer())
+    assert "3 of 10 rows are kept" in capsys.readouterr().err
+    monkeypatch.undo()
+    run(whole, resume=True, fitted=explainer())
+    assert whole.exists()
+
+
 def timeless(answer):
     return re.sub(r'"(seconds|sampling|building|solving)": [0-9.e+-]+', "", json.dumps(answer.to_dict()))
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import fields
 from types import SimpleNamespace
 
@@ -33,6 +33,7 @@ httpx = pytest.importorskip("httpx")
 pytest.importorskip("uvicorn")
 pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`")
 
+from fastapi.responses import PlainTextResponse  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
 
 from armin.cli.limits import Limits  # noqa: E402
@@ -98,7 +99,8 @@ class Live:
         return httpx.request("POST" if more else "GET", url, timeout=60, trust_env=False, **more)
 
     def number(self, name):
-        return float(re.search(rf"^{re.escape(name)} (\S+)$", self.app.state.metrics.text().decode(), re.M)[1])
+        found = re.search(rf"^{re.escape(name)} (\S+)$", self.app.state.metrics.text().decode(), re.M)
+        return float(found[1]) if found else 0.0
 
 
 class Held(ARMIN):
@@ -150,6 +152,33 @@ def test_a_head_that_does_not_come_is_not_waited_for(explainer):
             while good.recv(4096):
                 pass
         assert live.number('armin_connections_closed_total{why="late"}') == 3
+
+
+def test_whoever_asks_ahead_gets_one_answer(explainer):
+    """Thousands of requests in one packet would keep a worker busy, and its door could not count them."""
+    with Live(explainer, DeskSettings()) as live:
+        with live.connect() as eager:
+            eager.sendall((HEAD + b"\r\n") * 500)
+            heard = b""
+            with suppress(ConnectionError):
+                while piece := eager.recv(4096):
+                    heard += piece
+        assert heard.count(b"HTTP/1.1") <= 1
+        assert live.number('armin_connections_closed_total{why="ahead"}') == 1
+        with httpx.Client(base_url=f"http://127.0.0.1:{live.port}", trust_env=False) as patient:
+            assert [patient.get("/livez").status_code for _ in range(3)] == [200] * 3
+        assert live.number('armin_connections_closed_total{why="ahead"}') == 1
+
+
+def test_an_answer_that_nobody_takes_is_given_up(explainer):
+    with Live(explainer, DeskSettings(patience=0.5)) as live:
+        live.app.add_api_route("/large", lambda: PlainTextResponse("x" * 20_000_000))
+        with socket.socket() as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.connect(("127.0.0.1", live.port))
+            deaf.sendall(HEAD.replace(b"/livez", b"/large") + b"\r\n")
+            assert until(lambda: live.number('armin_connections_closed_total{why="unread"}') == 1, 20)
+        assert len(live.ask("/large").content) == 20_000_000
 
 
 def test_idle_connections_make_room_for_whoever_asks(explainer):

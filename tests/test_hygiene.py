@@ -30,6 +30,7 @@ from armin.impute import NearestDonors, PrivateCopula
 from armin.impute.anonymous import coarse, grouped, unique_rows
 from armin.impute.neighbours import Neighbours
 from armin.letter import write_letter
+from armin.letter.render import sealed
 
 ROOT = Path(__file__).resolve().parents[1]
 STEERING = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0x061C]))
@@ -124,6 +125,20 @@ def test_a_template_loads_nothing_from_elsewhere(layout: str, tmp_path: Path) ->
     assert policy[1].startswith("default-src &#x27;none&#x27;;")
     assert "https:" not in policy[1]
     assert policy.end() <= html.index("<link")  # a policy binds what comes after it
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<META HTTP-EQUIV=" Refresh " content="0; url=https://example.org">',
+        '<link rel="stylesheet preconnect" href="//x">',
+    ],
+)
+def test_a_template_that_goes_elsewhere_by_itself_is_refused(link: str) -> None:
+    """No policy forbids these."""
+    assert "Policy" in sealed("<html><head><meta charset='utf-8'><link rel='icon' href='data:,'></head></html>")
+    with pytest.raises(ParameterError, match=r"template holds <(meta|link) .*nothing from elsewhere"):
+        sealed(f"<html><head>{link}</head></html>")
 
 
 # what is kept

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import secrets
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -94,7 +95,7 @@ def write_stored(entries: dict[str, bytes], compression: int = zipfile.ZIP_STORE
 def read_stored(data: bytes, what: str) -> dict[str, bytes]:
     """The entries of a zip file inside the bundle, which must not be compressed once more.
 
-    Arrays (``*.npy``) are only let through if they hold as many bytes as they claim.
+    Arrays, whatever their names, are only let through if they hold as many bytes as they claim.
 
     >>> read_stored(write_stored({"a.txt": b"hello"}), "x")
     {'a.txt': b'hello'}
@@ -114,7 +115,7 @@ def read_stored(data: bytes, what: str) -> dict[str, bytes]:
             raise
         raise DataError(f"{what} cannot be read ({error}). Get the bundle again from its source.") from None
     for name, content in entries.items():
-        if name.endswith(".npy"):
+        if name.endswith(".npy") or content.startswith(np.lib.format.MAGIC_PREFIX):
             _check_array(content, what)
     return entries
 
@@ -193,10 +194,11 @@ def write_archive(
     text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False).encode()
     extra = {} if sign is None else {SIGNATURE: sign(text)}
     data = write_stored({MANIFEST: text} | extra | parts, zipfile.ZIP_DEFLATED)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        # it may hold people's data: nobody but its owner reads it, from the first byte on
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
+        # it may hold people's data: nobody but its owner reads it, from the first byte on, and nobody can have put a
+        # file or a link of that name there before
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             stream.write(data)
         beside.replace(path)
     except OSError as error:

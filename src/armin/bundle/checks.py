@@ -21,7 +21,10 @@ MOST_JOBS = 256
 MOST_OUTPUTS = 1_000_000
 _STATE_OF_TWISTER = 624
 _WORDS = r"(?u)\b\w\w+\b"
-_FINITE = ("coef_", "intercept_", "coefs_", "intercepts_", "theta_", "feature_log_prob_", "class_log_prior_")
+_FINITE = (
+    "coef_", "intercept_", "coefs_", "intercepts_", "theta_", "var_", "class_prior_", "feature_log_prob_",
+    "class_log_prior_", "a_", "b_", "estimator_weights_", "learning_rate", "_baseline_prediction", "components_",
+)  # fmt: skip
 
 
 def check_model(model: Any) -> None:
@@ -88,11 +91,12 @@ def _check_estimator(part: Any) -> None:
 
 
 def _finite(value: Any) -> bool:
-    """Whether numbers are finite, alone or in lists; what holds no numbers is."""
+    """Whether numbers are finite, alone or in lists; what holds no numbers is, but for arrays of anything."""
     if isinstance(value, list | tuple):
         return all(_finite(one) for one in value)
-    if isinstance(value, np.ndarray | np.floating | float) and np.asarray(value).dtype.kind == "f":
-        return bool(np.isfinite(value).all())
+    if isinstance(value, np.ndarray | np.inexact | float):
+        found = np.asarray(value)
+        return bool(np.isfinite(found).all()) if found.dtype.kind in "fc" else found.dtype != object
     return True
 
 

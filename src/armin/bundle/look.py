@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,14 @@ from armin.bundle.sign import signer_of
 from armin.bundle.types import unknown_types
 from armin.errors import ArminError, DataError, MissingDependencyError
 from armin.letter.own import check_words
+from armin.schema.toml import parse_toml
 
 __all__ = ["CLAIMED", "inspect_bundle", "own_texts"]
 
 CLAIMED = ("title", "created", "armin", "libraries", "kept")
 """What only the packer can know, and the file cannot show."""
 
-_NATIVE = ("xgboost.core.Booster", "catboost.core.CatBoostClassifier")
+_NATIVE = ("catboost.core.CatBoostClassifier",)
 
 
 def inspect_bundle(path: str | Path) -> dict[str, Any]:
@@ -58,6 +58,7 @@ def inspect_bundle(path: str | Path) -> dict[str, Any]:
         "people": _count(parts),
         "trust": needs,
         "letter": sorted(own_texts(parts)),
+        "kept": _sentences(manifest.get("kept")),
         "bytes": Path(path).stat().st_size,
         "signed": _signer(signed),
     }
@@ -74,6 +75,11 @@ def own_texts(parts: dict[str, bytes]) -> dict[str, dict[str, Any]]:
         raise DataError("The bundle's texts cannot be read. Get it again from its source.") from None
 
 
+def _sentences(said: Any) -> list[str]:
+    """What a packer says, if it is said in sentences."""
+    return [str(one) for one in said] if isinstance(said, list) else []
+
+
 def _signer(signed: Signed) -> dict[str, Any] | None:
     """Who signed; ``valid`` is None where nobody here can tell."""
     if signed.signature is None:
@@ -88,8 +94,8 @@ def _signer(signed: Signed) -> dict[str, Any] | None:
 
 def _columns(parts: dict[str, bytes]) -> list[str]:
     try:
-        return list(tomllib.loads(parts["schema.toml"].decode())["features"])
-    except (KeyError, TypeError, ValueError, RecursionError):
+        return list(parse_toml(parts["schema.toml"].decode())["features"])
+    except (KeyError, TypeError, ValueError):
         raise DataError("The bundle's schema cannot be read. Get it again from its source.") from None
 
 

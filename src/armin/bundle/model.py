@@ -39,7 +39,8 @@ def load_model(data: bytes, *, trust: bool) -> Any:
         if not trust:
             if unknown := unknown_types(data):
                 raise _untrusted(unknown)
-            check_boosters(json.loads(read_stored(data, "The bundle's model")["schema.json"]))
+            entries = read_stored(data, "The bundle's model")
+            check_boosters(json.loads(entries["schema.json"]), entries)
         model = sio.loads(
             data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(KNOWN & {name for _, name in made})
         )

@@ -130,7 +130,7 @@ class Reader:
     Parameters
     ----------
     schema : what features refer to
-    arrays : what the writer put aside
+    arrays : what the writer put aside; each can be asked for once
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Reader:
 
     def __init__(self, schema: Schema, arrays: dict[str, bytes]) -> None:
         self.schema = schema
-        self.arrays = arrays
+        self.arrays = dict(arrays)
 
     def read(self, text: str | bytes) -> Any:
         """The thing behind JSON text."""
@@ -187,9 +187,18 @@ class Reader:
             "time": lambda text: pd.Timestamp(str(text)),
             "schema": lambda _: self.schema,
             "feature": lambda name: self.schema[str(name)],
-            "array": lambda name: np.load(io.BytesIO(self.arrays[name]), allow_pickle=False),
+            "array": self._array,
         }
         return known.get(kind)
+
+    def _array(self, name: Any) -> Any:
+        """Each array belongs to one place: named a thousand times, a small file would fill the memory."""
+        if name not in self.arrays:
+            raise DataError(
+                f"What the bundle has learned names the array {str(name)[:60]!r}, which is not there or was named "
+                "before. Get it again from its source."
+            )
+        return np.load(io.BytesIO(self.arrays.pop(name)), allow_pickle=False)
 
     def _pairs(self, kind: Any, value: Any) -> list[tuple[Any, Any]]:
         if kind != "dict" and kind not in KNOWN:

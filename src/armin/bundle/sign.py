@@ -101,12 +101,13 @@ def signer_of(manifest: bytes, signature: Signature | None) -> str | None:
 
 def require_signature(manifest: bytes, signature: Signature | None, trusted: Sequence[str | Path]) -> str:
     """The fingerprint of the trusted key that signed a manifest; refused if none did."""
-    known = {key_name(key): str(file) for file in trusted for key in [_load(file, private=False).public_bytes_raw()]}
+    known = [_load(file, private=False).public_bytes_raw() for file in trusted]
     signer = signer_of(manifest, signature)
-    if signer not in known:
+    if signer is None or signature is None or signature.key not in known:  # the key, not its short name
         who = "by nobody" if signer is None else f"with {signer}"
+        names = ", ".join(sorted(map(key_name, known)))
         raise DataError(
-            f"The bundle must be signed with a key that is trusted here ({', '.join(sorted(known))}). It is signed "
+            f"The bundle must be signed with a key that is trusted here ({names}). It is signed "
             f"{who}. Get it from who holds the key, or name the public key of whoever signed it, if you trust them."
         )
     return signer

@@ -49,6 +49,10 @@ LEARNED = (
 )
 """What an explainer has learned, by the names under which it is stored."""
 
+DRAWN = ("n_samples", "n_fresh", "max_options")
+MOST_DRAWN = 1_000_000
+"""How many completions and options a bundle may ask for: memory is taken for each."""
+
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
@@ -176,7 +180,7 @@ def load_bundle(path: str | Path, *, trust: bool = False, trusted_keys: Sequence
         model = _model(parts, trust=trust)
         like = frame_of_types(reader.read(parts["like.json"]))
         origin = Origin(**fingerprints(manifest))
-        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned, like, origin)
+        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned, like, origin, trust)
         people = reader.read(parts["people.json"]) if "people.json" in parts else []
         chosen = tuple(_person(explainer, i, person) for i, person in enumerate(people, start=1))
         letter = own_texts(parts)
@@ -263,12 +267,19 @@ def _explainer(
     learned: Any,
     like: pd.DataFrame | None,
     origin: Origin,
+    trust: bool,
 ) -> Explainer:
     if not isinstance(settings, dict) or not isinstance(learned, dict) or {"cost_", "sampler_"} - set(learned):
         raise DataError("The bundle lacks its settings, its cost or its sampler. Get it again from its source.")
     unknown = sorted(set(settings) - set(signature(method).parameters) | {"classifier", "schema"} & set(settings))
     if unknown:
         raise DataError(f"The bundle has a setting {unknown[0]!r} that this version does not know. Update ARMIN.")
+    for name in DRAWN:
+        if isinstance(settings.get(name), int) and settings[name] > MOST_DRAWN and not trust:
+            raise DataError(
+                f"The bundle asks for {name} = {settings[name]:.3g}, which takes memory by the gigabyte. At most "
+                f"{MOST_DRAWN:,} are loaded without trust=True (--trust). Get it again from its source."
+            )
     for name in ROLES:
         if settings.get(name) == (OBJECT,):
             settings[name] = learned[f"{name}_"]

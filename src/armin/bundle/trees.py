@@ -100,6 +100,8 @@ def _check_tree(tree: Any, width: int) -> None:
     _check_nodes(left, right, feature, left == -1, tree.node_count, width)
     if not np.array_equal(left == -1, right == -1):
         raise _bad()
+    if np.isnan(tree.threshold[left != -1]).any() or not np.isfinite(tree.value).all():
+        raise _bad()
 
 
 def _check_forest(model: Any) -> None:
@@ -178,6 +180,8 @@ def _check_predictor(predictor: Any, categorical: Any) -> None:
         raise _bad()
     leaf = nodes["is_leaf"].astype(bool)
     _check_nodes(nodes["left"], nodes["right"], nodes["feature_idx"], leaf, nodes.size, categorical.size)
+    if not np.isfinite(nodes["value"][leaf]).all():
+        raise _bad()
     sets = ~leaf & nodes["is_categorical"].astype(bool)
     if not categorical[nodes["feature_idx"][sets].astype(np.int64)].all():
         raise _bad()
@@ -211,4 +215,7 @@ def bad_model(name: str, what: str) -> DataError:
 
 
 def _bad() -> DataError:
-    return DataError("The bundle's model holds a broken tree, which could crash Python. Get it again from its source.")
+    return DataError(
+        "The bundle's model holds a broken tree, which could crash Python or decide by what is no number. Get it again "
+        "from its source."
+    )

@@ -90,7 +90,7 @@ LOADERS = frozenset(
     {
         "BytearrayNode", "BytesNode", "CachedNode", "DTypeNode", "DefaultDictNode", "DictNode", "FunctionNode",
         "JsonNode", "ListNode", "LossNode", "MaskedArrayNode", "NdArrayNode", "ObjectNode", "RandomGeneratorNode",
-        "RandomStateNode", "SetNode", "SliceNode", "SparseMatrixNode", "TreeNode", "TupleNode", "TypeNode",
+        "RandomStateNode", "SetNode", "SliceNode", "TreeNode", "TupleNode", "TypeNode",
     }
 )  # fmt: skip
 """The ways of making an object that a plain model needs; others call what the file names."""
@@ -200,12 +200,15 @@ def contents(data: bytes) -> tuple[set[tuple[str, str]], list[str]]:
         stack = [json.loads(entries["schema.json"])]
     except (KeyError, ValueError, RecursionError):
         raise DataError("The bundle's model is not in skops' format. Get the bundle again from its source.") from None
+    owners: dict[str, Any] = {}
     while stack:
         node = stack.pop()
         if isinstance(node, list):
             stack.extend(node)
         elif isinstance(node, dict):
             stack.extend(node.values())
+            if "file" in node and "__loader__" in node:
+                _owned(owners, node)
             if "__loader__" in node:
                 name = f"{node.get('__module__')}.{node.get('__class__')}"
                 made.add((str(node["__loader__"]), name))
@@ -213,6 +216,16 @@ def contents(data: bytes) -> tuple[set[tuple[str, str]], list[str]]:
                 if node["__loader__"] not in LOADERS and not partial:
                     odd.add(f"{name} ({node['__loader__']})")
     return made, sorted(odd)
+
+
+def _owned(owners: dict[str, Any], node: dict[str, Any]) -> None:
+    """Each file belongs to one object: taken by a thousand, a small model would fill the memory."""
+    name, owner = str(node["file"]), node.get("__id__")
+    if name in owners and (owners[name] != owner or not owner):
+        raise DataError(
+            f"Several objects of the bundle's model claim its file {name[:60]!r}. Get the bundle again from its source."
+        )
+    owners[name] = owner
 
 
 def _checks(node: dict[str, Any]) -> bool:

@@ -152,8 +152,9 @@ def write_batch(batch: Batch, output: Path, to: Output, resume: bool) -> int:
             with _progress(len(rows), len(kept)) as between:
                 for place, answer in batch.answers(left):
                     number = left[place]
-                    kept[number] = {"text": shown(rows[number][0], answer, to, batch.kind), "good": is_good(answer)}
-                    journal.add(number, kept[number])
+                    line = {"text": shown(rows[number][0], answer, to, batch.kind), "good": is_good(answer)}
+                    journal.add(number, line)
+                    kept[number] = line
                     with between():
                         pass
         except BaseException:

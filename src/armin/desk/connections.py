@@ -7,6 +7,7 @@ import ipaddress
 import time
 from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from armin.desk.clients import network_of
@@ -83,12 +84,17 @@ class Door:
 
 
 class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn may be absent where types are checked
-    """One connection, which knows whether a request is under way and how long the head of the next one may take."""
+    """One connection, which knows whether a request is under way and how long the head of the next one may take.
+
+    Whoever sends the next request before the answer to the last one gets no other: a hundred thousand requests fit into
+    some connections, and keep a worker busy for minutes. Whoever does not take an answer is not waited for either.
+    """
 
     door: Door
     since: float = 0.0
     used = False
     _late: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     @property
     def idle(self) -> bool:
@@ -108,6 +114,7 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn may be absent wh
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended, by whomever."""
         self._head_came()
+        self._taken()
         self.door.leave(self)
         super().connection_lost(exc)
 
@@ -124,13 +131,37 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn may be absent wh
     def on_response_complete(self) -> None:
         """A request is done; the connection may be used again."""
         self.used, self.since = True, time.monotonic()
+        if self.conn.their_state is h11.DONE and self.conn.trailing_data[0]:
+            self.end("ahead")
         super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """More of an answer waits here than a peer should leave."""
+        super().pause_writing()
+        self._taken()
+        self._unread = self.loop.call_later(self.door.settings.patience, self._give_up)
+
+    def resume_writing(self) -> None:
+        """The peer takes its answer."""
+        super().resume_writing()
+        self._taken()
 
     def end(self, why: str) -> None:
         """Close the connection."""
         self.door.metrics.closed.labels(why).inc()
         self._head_came()
         self.transport.close()
+        # what was said last is still sent, to whoever takes it
+        self.loop.call_later(self.door.settings.patience, self.transport.abort)
+
+    def _give_up(self) -> None:
+        self.door.metrics.closed.labels("unread").inc()
+        self.transport.abort()
+
+    def _taken(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _wait_for_head(self) -> None:
         self._late = self.loop.call_later(self.door.settings.header_time, self.end, "late")

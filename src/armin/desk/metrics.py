@@ -29,7 +29,7 @@ class Metrics:
     ----------
     running, waiting : searches at work, and requests that wait for their turn
     stopped : searches that were stopped because the caller went away
-    closed : connections that the desk closed, by the reason: "late", "crowded" or "refused"
+    closed : connections that the desk closed, by the reason: "late", "crowded", "refused", "ahead", "unread"
     limited : questions that were refused since the client had asked too many
 
     Examples

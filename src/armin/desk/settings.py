@@ -30,7 +30,7 @@ class DeskSettings:
     max_bytes : the largest request body
     time_limit : seconds of search for one request
     grace : seconds beyond ``time_limit`` for what cannot be stopped half-way, before the request is given up
-    patience : seconds that a request waits for its turn, and that a body may take to arrive
+    patience : seconds that a request waits for its turn, that a body may take to arrive, and an answer to be taken
     concurrency : requests that are worked on at once, in each worker
     queue : further requests that may wait, in each worker
     most_plans : the most alternatives that one request may ask for

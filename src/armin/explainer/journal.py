@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -83,7 +84,8 @@ class Journal:
 
     def close(self) -> Self:
         """Let go of the file."""
-        self._stream.close()
+        with suppress(OSError):  # each line was sent when it was added; what could not be was told then
+            self._stream.close()
         return self
 
     def _write(self, data: Mapping[str, Any]) -> None:

@@ -126,7 +126,8 @@ class Matching:
             raise DataError(
                 "What the bundle has learned holds donors that do not fit together. Get it from its source."
             )
-        if self.first.min() < 0 or self.size.min() < 1 or (self.first + self.size).max() > n:
+        # the last row of each, as a sum of large numbers may come out small
+        if self.first.min() < 0 or self.size.min() < 1 or bool((self.size > n - self.first).any()):
             raise DataError("What the bundle has learned holds donors that are not there. Get it from its source.")
 
     def mean(self, design: FloatArray) -> FloatArray:

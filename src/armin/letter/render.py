@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Mapping
 from html import escape
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,10 +51,30 @@ def sealed(html: str) -> str:
     >>> sealed("<!doctype html><html><head><title>Plan</title></head></html>")[:77]
     '<!doctype html><html><head><meta http-equiv="Content-Security-Policy" content'
     """
+    _Links().feed(html)
     start = _START.match(html)
     at = start.end() if start is not None else 0
     meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy_of(html))}">'
     return f"{html[:at]}{meta}{html[at:]}"
+
+
+class _Links(HTMLParser):
+    """Refuses what leads elsewhere by itself, whatever the policy: a page that goes on, a host that is looked up."""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = {name: (value or "").strip().lower() for name, value in attrs}
+        if tag == "meta" and said.get("http-equiv") == "refresh":
+            raise _leads("meta http-equiv='refresh'")
+        hosts = {"dns-prefetch", "preconnect"} & set(said.get("rel", "").split())
+        if tag == "link" and hosts:
+            raise _leads(f"link rel='{min(hosts)}'")
+
+
+def _leads(what: str) -> ParameterError:
+    return ParameterError(
+        f"The letter's template holds <{what}>, and a letter must load nothing from elsewhere. Take it out of "
+        "'templates'."
+    )
 
 
 def policy_of(html: str) -> str:
