@@ -183,7 +183,7 @@ def test_a_bundle_may_leave_people_out(explainer, loans, tmp_path):
 
 
 def test_pack_warns_of_traits_that_the_model_uses():
-    from armin.cli.prepare import traits
+    from armin.cli.packing import traits
 
     explainer, _ = rejected_for_good()
     (said,) = traits(explainer)

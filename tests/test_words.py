@@ -109,7 +109,9 @@ def sentences_in(source):
     tree = ast.parse(source)
     aside = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+        makes_error = isinstance(node, ast.FunctionDef) and getattr(node.returns, "id", "").endswith("Error")
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.Raise) or makes_error or docstring:
             aside |= {id(one) for one in ast.walk(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in aside:
@@ -137,6 +139,7 @@ def test_a_sentence_in_the_code_is_found():
         'raise ValueError("Not a number.")',
         "x = \"<td style='a: b'>\"",
         'f("a.b_c")',
+        'def f() -> DataError:\n    return DataError("Not a number.")',
     ):
         assert list(sentences_in(fine)) == []
 

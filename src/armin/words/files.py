@@ -14,8 +14,8 @@ from armin.words.catalogue import Catalogue
 __all__ = ["BASE", "NAMES", "catalogue", "entries", "languages", "parse_texts"]
 
 BASE = "en"
-NAMES = ("labels", "values", "units", "decisions", "short_labels", "groups", "helps", "titles", "stories")
-"""Tables that translate what comes from the schema and the model; a language need not have any entry there."""
+NAMES = ("labels", "values", "units", "decisions", "short_labels", "groups", "helps", "fields", "titles", "stories")
+"""Tables for what comes from the schema, the model and the company; a language need not have any entry there."""
 PLURALS = frozenset(["zero", "one", "two", "few", "many", "other"])
 
 
