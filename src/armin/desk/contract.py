@@ -131,6 +131,12 @@ class LetterAsked(PointAsked):
         "", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$", title="one line of at most 200 characters"
     )
     choice: int = 0
+    recipient: tuple[Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")], ...] = Field(
+        (), max_length=6, title="at most 6 lines of at most 80 characters"
+    )
+    fields: dict[str, Annotated[str, Field(max_length=600)]] = Field(
+        default_factory=dict, max_length=20, title="what the letter is told of this person, by name"
+    )
     reference: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$")] | None = Field(
         None, title="at most 40 letters, digits and hyphens, or null"
     )
