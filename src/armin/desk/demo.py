@@ -14,6 +14,25 @@ from armin.explainer import ARMIN
 __all__ = ["demo_people", "run_demo", "save_demo_bundle"]
 
 TITLE = "Loan applications (made up)"
+ENGLISH: dict[str, Any] = {
+    "values": {
+        "Purpose": {
+            "NewCar": "a new car",
+            "UsedCar": "a used car",
+            "Furniture": "furniture",
+            "Business": "a business",
+            "Repairs": "repairs",
+        },
+        "Education": {
+            "HighSchool": "high school",
+            "Bachelor": "bachelor's degree",
+            "Masters": "master's degree",
+            "Doctorate": "doctorate",
+        },
+    },
+    "fields": {"organisation": ["Example Bank (made up)", "Main Street 1, 12345 Town"]},
+}
+"""The loan book's own words in English, as a company would put them into its ``en.toml``."""
 GERMAN: dict[str, Any] = {
     "labels": {
         "Age": "Alter",
@@ -38,6 +57,7 @@ GERMAN: dict[str, Any] = {
         },
     },
     "decisions": {"approved": "bewilligt", "rejected": "abgelehnt"},
+    "fields": {"organisation": ["Beispielbank (erfunden)", "Hauptstraße 1, 12345 Stadt"]},
     "titles": {TITLE: "Kreditanträge (erfunden)"},
     "stories": {
         "Alex": "Wünscht sich einen Neuwagen und hat schon zwei Kredite. Nennt das Einkommen nicht: "
@@ -99,7 +119,7 @@ def save_demo_bundle(folder: str | Path, *, forest: bool = False) -> Path:
     classifier = _forest(loans) if forest else loans.classifier
     explainer = ARMIN(classifier, loans.schema, desired="approved").fit(loans.X)
     path = Path(folder) / ("forest.armin" if forest else "loans.armin")
-    save_bundle(path, explainer, title=TITLE, people=demo_people(loans), letter={"de": GERMAN})
+    save_bundle(path, explainer, title=TITLE, people=demo_people(loans), letter={"en": ENGLISH, "de": GERMAN})
     return path
 
 

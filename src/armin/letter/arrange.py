@@ -113,6 +113,6 @@ def _check(pack: Pack, section: Section) -> None:
     if not text or lost is not None:
         raise ParameterError(
             f"The section {section.name!r} of the letter, which the pack {pack.name!r} requires ({section.source}), "
-            f"{'has no text' if lost is None else f'does not say {lost!r}'}. Correct your own texts for it, or leave "
+            f"{f'does not say {lost!r}' if text else 'has no text'}. Correct your own texts for it, or leave "
             "them out."
         )
