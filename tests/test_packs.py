@@ -13,17 +13,23 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from typer.testing import CliRunner
 
 from armin import ARMIN, Schema
 from armin.cli import app
 from armin.cli.letters import file_names
+from armin.cli.packing import touched
+from armin.cli.packing import traits as traits_used
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
 from armin.letter import packs, read_given, read_pack, write_incomplete_notice, write_letter
 from armin.letter.pack import OWN, known_fields
 from armin.letter.present import visible
+from armin.schema import SchemaNote
 from armin.words import catalogue
 from armin.words.check import holes
 
@@ -566,3 +572,44 @@ def test_a_packaged_pack_is_valid_toml_and_nothing_else_lies_beside_it():
         if entry.name.endswith(".toml"):
             names = [section["name"] for section in tomllib.loads(entry.read_text("utf-8"))["section"]]
             assert set(OWN) <= set(names)
+
+
+# --- the naive path: nobody is told to change who they are ------------------------------------------------------------
+
+TRAITS = {
+    "en": ("sex", "age", "race", "nationality", "religion", "marital_status", "foreign_worker"),
+    "de": ("Geschlecht", "Alter", "Rasse", "Staatsangehörigkeit", "Konfession", "Familienstand", "Ausländer"),
+    "other": ("is_male", "age_group", "ethnic_group", "citizenship", "faith", "Personenstand", "foreign_born"),
+}
+
+
+@pytest.mark.parametrize("names", TRAITS.values(), ids=TRAITS)
+def test_the_naive_path_never_asks_anybody_to_be_somebody_else(names):
+    rng = np.random.default_rng(0)
+    traits = pd.DataFrame({name: rng.choice(["a", "b"], 300) for name in names})
+    traits[names[1]] = rng.integers(18, 80, 300)
+    X = traits.assign(debt=rng.integers(0, 40, 300))
+    against = (traits == "a").sum(axis=1) + traits[names[1]] / 20 + X["debt"] / 8
+    y = np.where(against < 7, "yes", "no")
+    with pytest.warns(SchemaNote) as said:
+        schema = Schema.infer(X)
+    assert {name for name in names if schema[name].protected and not schema[name].actionable} == set(names)
+    for name in names:
+        assert any(repr(name) in str(note.message) for note in said), name
+    encoded = make_column_transformer(
+        (OneHotEncoder(), [name for name in names if name != names[1]]), remainder="passthrough"
+    )
+    model = make_pipeline(encoded, LogisticRegression(max_iter=2000)).fit(X, y)
+    explainer = ARMIN(model, schema, desired="yes", n_fresh=0).fit(X)
+    rejected = X[model.predict(X) == "no"].head(12)
+    touched_by_plans = set()
+    for i in range(len(rejected)):
+        plan = explainer.explain(rejected.iloc[[i]])
+        touched_by_plans |= {change.feature.name for change in plan.changes}
+        assert not any(change.feature.protected for change in plan.changes)
+    assert touched_by_plans == {"debt"}  # and there were plans: the test can fail
+    may, protected = touched(schema)
+    assert may == "Advice may change: debt."
+    assert protected.startswith("Protected: ")
+    assert all(schema[name].title in protected for name in names)
+    assert any("the model uses protected traits" in line for line in traits_used(explainer))
