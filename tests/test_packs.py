@@ -285,7 +285,7 @@ def test_who_decided_is_said_as_told(case):
         ({"contest_by": "soon"}, "a date such as"),
         ({"credit_score_date": 7}, "a date such as"),
         ({"organisation": 7}, "list of texts"),
-        ({"organisation": ["x"] * 9}, "1 to 8 lines"),
+        ({"organisation": ["x"] * 9}, "1 to 6 lines"),
         ({"human_contact": " \n"}, "a text of 1 to 600 characters"),
         ({"human_contact": {"de": "Bo"}}, "is told in: de. Tell it in 'en' too"),
         ({"credit_score_factors": ["x"] * 6}, "1 to 5 lines"),
