@@ -552,6 +552,19 @@ def test_a_desk_writes_by_pack_or_does_not_start(bundle):
         assert long.status_code == 422
 
 
+def test_serve_takes_the_pack_and_the_companys_fields(bundle, tmp_path, monkeypatch):
+    pytest.importorskip("fastapi")
+    import armin.desk.serve
+
+    calls = []
+    monkeypatch.setattr(armin.desk.serve, "serve", lambda path, **words: calls.append(words["settings"]))
+    (tmp_path / "company.toml").write_text('decided = "assisted"\n[people.Ada]\ncredit_score = 601\n', "utf-8")
+    words = ["serve", bundle, "--pack", "eu-credit", "--fields", str(tmp_path / "company.toml")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert (calls[0].pack, calls[0].fields) == ("eu-credit", {"decided": "assisted"})
+
+
 def test_the_demo_names_its_sender_and_its_values_in_both_languages(bundle):
     from armin.bundle import load_bundle
     from armin.desk.contract import LetterAsked

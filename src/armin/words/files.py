@@ -97,7 +97,7 @@ def _merged(under: Mapping[str, Any], over: Mapping[str, Any], path: str = "") -
         known = result.get(key)
         if isinstance(known, Mapping) and isinstance(value, Mapping):
             result[key] = _merged(known, value, f"{path}{key}.")
-        elif isinstance(known, Mapping) and not PLURALS.issuperset(known):
+        elif isinstance(known, Mapping) and not (known and PLURALS.issuperset(known)):
             raise ParameterError(f"{path}{key} must be a table, [{path}{key}], in the texts. Got {value!r} instead.")
         else:
             result[key] = value
