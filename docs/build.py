@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from armin.letter import read_pack
+from armin.letter.pack import known_fields
 from armin.models import supported_models, traceable_transformers
 
 HERE = Path(__file__).resolve().parent
@@ -392,10 +394,89 @@ def models_page() -> str:
     return PAGE.format(models="\n".join(rows), transformers=names, blocks=BLOCKS)
 
 
+PACKS = """# What the letters of each pack must say
+
+<!-- Written by docs/build.py from src/armin/letter; do not edit. -->
+
+**This is no legal advice.** A pack is our reading of what the sources named here ask of a letter. It checks that something is said, not
+that it is true, in time, or enough for your case. Have your lawyers read the letters that you send. [The letter](letter.md) says how packs
+are used.
+
+| pack | covers | does not cover |
+|---|---|---|
+{covers}
+
+## Sections
+
+A required section that is missing in the finished letter, in HTML or in text, is an error. `needed` and `respond` are in the letter that
+asks for missing information only. The texts are in `src/armin/words/en.toml` and `de.toml`, under the name in the third column.
+
+| pack | required section | text | who asks for it |
+|---|---|---|---|
+{sections}
+
+## Fields
+
+| field | kind | what it says | needed by |
+|---|---|---|---|
+{fields}
+"""
+COVERED = {
+    "us-credit": (
+        "a notice of adverse action on an application for consumer credit, with reasons; a notice of incompleteness",
+        "state law; business credit; counteroffers; existing accounts; mortgages and appraisals; risk-based pricing notices; "
+        "affiliates (15 U.S.C. 1681m(b)(2)); more than one reporting agency; the deadlines of 12 CFR 1002.9(a)(1); records",
+    ),
+    "eu-credit": (
+        "a rejection of consumer credit, assessed with the help of a program. Directive (EU) 2023/2225 applies from "
+        "20 November 2026, through national law",
+        "national law; mortgages (Directive 2014/17/EU); the full information of GDPR Art. 13 and 14 (purposes, legal basis, "
+        "recipients, storage); whether GDPR Art. 22(2) allows the decision to be automated at all",
+    ),
+    "eu-employment": (
+        "a rejection of an application for work, or of a worker, assessed with the help of a program",
+        "national law: works councils, collective agreements, and in Germany the AGG. Reasons in a letter can be evidence of "
+        "discrimination (section 22 AGG), and claims must be made within two months of it (section 15(4) AGG): the letter says "
+        "nothing about either. The notice to workers of Art. 26(7) comes before use, so a letter can only recall it",
+    ),
+    "education": (
+        "a rejection of an application for a place, assessed with the help of a program",
+        "national law on admissions, appeals and quotas; grading and exams; what a public institution must add, which the field "
+        "`legal_remedy` takes as it is; education outside the European Union",
+    ),
+    "plain": ("nothing: no law is met by it", "everything; without a sender it is marked as a draft"),
+}  # fmt: skip
+
+
+def packs_page() -> str:
+    """The page on packs of letters."""
+    covers, sections = [], []
+    for name, (what, what_not) in COVERED.items():
+        pack = read_pack(name)
+        covers.append(f"| `{name}` | {what} | {what_not} |")
+        if pack.sender:
+            sections.append(f"| `{name}` | `sender` | | {pack.sender} |")
+        own = {"decision": f"pack.action.{pack.action}", "needed": "pack.needed"}
+        for part in pack.sections:
+            if part.required:
+                unless = f", unless `{part.when}` is none" if part.when else ""
+                text = part.title.rpartition(".")[0] or own.get(part.name, part.name)
+                sections.append(f"| `{name}` | `{part.name}`{unless} | `{text}` | {part.source} |")
+    rows = []
+    for name, field in known_fields().items():
+        users = [
+            p for p in COVERED if name in {f for part in read_pack(p).sections if part.required for f in part.needs}
+        ]
+        users = [p for p in COVERED if read_pack(p).sender] if name == "organisation" else users
+        by = "all" if len(users) == len(COVERED) else ", ".join(f"`{one}`" for one in users) or "none; it may be told"
+        rows.append(f"| `{name}` | {field.kind}{', or none' if field.none else ''} | {field.asks} | {by} |")
+    return PACKS.format(covers="\n".join(covers), sections="\n".join(sections), fields="\n".join(rows))
+
+
 def main() -> int:
     """Write or compare all pages."""
     stale = []
-    for name, text in {"models.md": models_page()}.items():
+    for name, text in {"models.md": models_page(), "packs.md": packs_page()}.items():
         path = HERE / name
         if "--check" in sys.argv[1:]:
             if not path.exists() or path.read_text(encoding="utf-8") != text:

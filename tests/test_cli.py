@@ -226,7 +226,7 @@ def bundle(desk: Desk) -> str:
     result = desk.pack("--trust", "--title", "Loans", "--people", desk.path("people.json", people), "--output", file)
     assert (result.exit_code, result.stdout) == (0, "")  # quiet in a pipe
     kept, *touched = result.stderr.splitlines()
-    assert re.match(r"Of the 300 rows that are kept, \d+ are the only one with their values", kept)
+    assert re.match(r"Of the 500 rows that are kept, \d+ are the only one with their values", kept)
     assert touched == ["Advice may change: debt and cover.", "Advice never changes: income."]
     return file
 
@@ -455,8 +455,8 @@ def test_letter(bundle: str, tmp_path: Path) -> None:
     folder = tmp_path / "letters"
     words = ["--id-column", "who", "--language", "de", "--to", "text", "--output", str(folder)]
     assert from_bundle(bundle, *words, rows=rows, command="letter").exit_code == 1  # Bo has no plan
-    assert sorted(file.name for file in folder.iterdir()) == ["letter-1.txt", "letter-2.txt"]
-    assert "Ada" in (folder / "letter-1.txt").read_text("utf-8")
+    assert sorted(file.name for file in folder.iterdir()) == ["Ada.txt", "Bo.txt"]
+    assert "Ada" in (folder / "Ada.txt").read_text("utf-8")
 
 
 def test_a_bundle_brings_its_own_letter_texts(desk: Desk, tmp_path: Path) -> None:

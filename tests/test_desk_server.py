@@ -450,7 +450,7 @@ def test_what_cannot_be_loaded_ends_the_desk(tmp_path):
 def test_every_limit_is_on_the_command_line_with_the_same_default():
     said = Limits().settings()
     known = {field.name: field.default for field in fields(DeskSettings)}
-    other = {"api_key", "hosts", "organisation", "templates"}  # options of their own
+    other = {"api_key", "hosts", "organisation", "pack", "fields", "templates"}  # options of their own
     assert set(said) == set(known) - other
     assert said == {name: known[name] for name in said}
     assert Limits(host_name=["Desk.example"]).settings()["hosts"] == ("desk.example",)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from armin.letter.content import Notice, Section, sections
+from armin.letter.arrange import Section
+from armin.letter.content import Notice, sections
 from armin.problem import Status
 from armin.promise import Calibration
 from armin.recourse import Certificate, Change, Recourse, Validity
@@ -46,9 +47,11 @@ class Codes:
         return code
 
 
-def told(*others: Recourse, locked: tuple[str, ...] = (), **more: Any) -> tuple[dict[str, Section], Codes]:
+def told(
+    *others: Recourse, locked: tuple[str, ...] = (), until: datetime.date | None = None, **more: Any
+) -> tuple[dict[str, Section], Codes]:
     words, day = Codes(), datetime.date(2026, 5, 1)
-    notice = Notice(replace(PLAN, **more), others, SCHEMA, locked, day, day, words)  # type: ignore[arg-type]
+    notice = Notice(replace(PLAN, **more), others, SCHEMA, locked, day, until, words)  # type: ignore[arg-type]
     return {section.name: section for section in sections(notice)}, words
 
 
@@ -82,7 +85,13 @@ def test_the_parts_of_a_letter(given: dict[str, Any], names: str) -> None:
     ],
 )
 def test_what_was_decided(given: dict[str, Any], said: str) -> None:
-    assert codes(told(**given)[0]["decision"]) == [f"decision.{code}" for code in said.split()]
+    action = ["pack.action.plain"] if said.startswith("rejected") else []
+    assert codes(told(**given)[0]["decision"]) == action + [f"decision.{code}" for code in said.split()]
+
+
+def test_nothing_is_said_to_be_decided_that_was_not() -> None:
+    given = {"world": World(None, "told", True, None)}
+    assert codes(told(**given)[0]["decision"]) == ["decision.undecided", "decision.way_out"]
 
 
 def other(cost: float, **more: Any) -> Recourse:
@@ -265,3 +274,5 @@ def test_the_last_part_speaks_of_the_plan_where_there_is_one() -> None:
         "promise.plan_today", "promise.plan_rest", "promise.plan_decision", "promise.plan_effort",
     )  # fmt: skip
     assert told(**NONE)[0]["promise"].items == ("promise.today", "promise.decision")
+    set_by_the_company = told(**NONE, until=datetime.date(2026, 6, 1))[0]["promise"].items
+    assert set_by_the_company == ("promise.today", "promise.decision", "promise.until")

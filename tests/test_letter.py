@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime
 import hashlib
 import re
 import sys
+import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
@@ -126,9 +128,9 @@ def test_every_outcome_has_its_words(outcome, language):
     seen = Page(made.html).text
     assert OUTCOMES[outcome].outcome == outcome
     words = [*SAYS[outcome, language], "Ada Lovelace", "The Bank", "Ask Bo, 123", made.reference]
-    words += (
-        ["15 November 2026", "15 December 2026"] if language == "en" else ["15. November 2026", "15. Dezember 2026"]
-    )
+    words.append("15 November 2026" if language == "en" else "15. November 2026")
+    for never in ("Valid until", "Gültig bis", "December", "Dezember"):  # nothing supports a date
+        assert never not in seen
     words.append("blank is your right" if language == "en" else "frei zu lassen ist Ihr Recht")
     for said in words:
         assert said in seen, said
@@ -151,7 +153,7 @@ def test_the_plan_is_numbered_and_the_shares_are_the_honest_ones():
 def test_a_complete_row_has_nothing_to_be_unsure_of():
     plan = replace(PLAN, changes=(LOANS,), blanks=(), fresh=None, validity=Validity(1, 1))
     text = flat(letter(plan, {**ROW, "income": 30_000, "months": 4}).text)
-    assert "As your application stands, the decision is not “approved”" in text
+    assert "We could not accept your application. This is the decision on your application as it stands." in text
     assert "You told us everything that we asked for." in text
     assert "Nothing had to be assumed" in text
     assert "plausible" not in text
@@ -335,6 +337,9 @@ def test_own_template_and_style(tmp_path):
         ("en.toml", "[plan\n", "en.toml are not valid TOML"),
         ("en.toml", "[plan]\ntitle = 3\n", "'plan.title' of language 'en' must be a text"),
         ("en.toml", "plan = 3\n", "plan must be a table"),
+        ("en.toml", "labels = 3\n", "labels must be a table"),
+        ("en.toml", "fields = 3\n", "fields must be a table"),
+        ("en.toml", "[fields]\norganisation = 3\n", "'organisation' of the letter must be a list of texts"),
         ("en.toml", '[plan]\ntitle = "for {whom}"\n', "asks for {whom}, which it is not given"),
         ("en.toml", "[language]\nnumbers = 3\n", "must be a list of texts"),
         ("en.toml", '[language]\nlocale = "xx_YY"\n', "must be a locale"),
@@ -478,21 +483,87 @@ def test_every_ink_is_readable_on_every_paper():
             assert (luminance(paper) + 0.05) / (luminance(ink) + 0.05) >= 7, (ink, paper)
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
-@pytest.mark.parametrize("paper", ["A4", "Letter"])
-def test_four_changes_and_two_other_ways_fit_on_one_page(language, paper):
-    weasyprint = pytest.importorskip("weasyprint", reason="counting pages needs weasyprint, the extra 'pdf'")
-    made = letter((PLAN, LESS, MORE), language=language, applicant="Ada Lovelace", organisation="Bank\nStreet 1\nTown")
+def test_no_text_is_small():
+    css = resources.files("armin.letter").joinpath("templates/letter.css").read_text("utf-8")
+    sizes = [float(size) for size in re.findall(r"([\d.]+)pt", css)]
+    assert len(sizes) >= 6
+    assert min(sizes) == 10.5
+
+
+def boxes(box):
+    """A box of a laid out page, and all in it."""
+    yield box
+    for child in getattr(box, "children", ()):
+        yield from boxes(child)
+
+
+def pages_of(made, paper):
+    weasyprint = pytest.importorskip("weasyprint", reason="laying out pages needs weasyprint, the extra 'pdf'")
     size = weasyprint.CSS(string=f"@page {{ size: {paper} }}")
-    assert len(weasyprint.HTML(string=made.html).render(stylesheets=[size]).pages) == 1
-    long = replace(made, html=made.html.replace("</main>", "<p>more</p>" * 40 + "</main>"))
-    assert len(weasyprint.HTML(string=long.html).render(stylesheets=[size]).pages) > 1
+    return [list(boxes(page._page_box)) for page in weasyprint.HTML(string=made.html).render(stylesheets=[size]).pages]
+
+
+MM = 96 / 25.4
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_address_stands_in_the_window_and_nothing_beside_it(paper):
+    lines = ("Ada Lovelace", "Park Lane 1", "Top floor", "12345 Town")
+    sender = "Bank\n" + "\n".join(f"Line {i} of the address of the sender" for i in range(5))
+    until = datetime.date(2026, 12, 31)
+    first = pages_of(letter(recipient=lines, organisation=sender, applicant="Ada", valid_until=until), paper)[0]
+    texts = {box.text.strip(): box for box in first if hasattr(box, "text")}
+    for line in lines:
+        box = texts[line]
+        assert box.position_y >= 63 * MM - 2
+        assert box.position_y + box.height <= 82 * MM  # both windows: DIN 5008 form B ends at 90 mm, a US #10 earlier
+        assert box.position_x >= 24.9 * MM
+        assert box.position_x + box.width <= 105 * MM
+    for text, box in texts.items():
+        if text not in lines and box.position_x < 137 * MM and text:  # as far as any of the two windows may move
+            assert box.position_y + box.height < 51.8 * MM or box.position_y > 92 * MM, text
+
+
+@pytest.mark.parametrize(("language", "paper"), [("en", "Letter"), ("de", "A4")])
+def test_a_heading_stays_with_its_text(language, paper):
+    made = letter((PLAN, LESS, MORE), language=language, applicant="Ada Lovelace", organisation="Bank\nStreet 1")
+    for more in range(0, 12, 2):  # headings are pushed over the end of the page, line by line
+        longer = replace(made, html=made.html.replace("<h1>", "<p>more</p>" * more + "<h1>"))
+        pages = pages_of(longer, paper)
+        assert len(pages) > 1
+        for page in pages:
+            named = [box for box in page if box.element_tag in ("h2", "p", "li") and getattr(box, "height", 0)]
+            assert named[-1].element_tag != "h2"
+
+
+def test_a_draft_says_so_on_its_face():
+    for language, said in (("en", "Draft. It does not name who sends it"), ("de", "Entwurf. Er nennt nicht")):
+        draft = letter(language=language)
+        assert draft.draft
+        assert said in Page(draft.html).text
+        assert flat(draft.text).startswith(said.upper())
+        assert "[" not in Page(draft.html).text  # no blank to be filled in, as if it were a form
+    sent = letter(organisation="Bank")
+    assert not sent.draft
+    assert "Draft" not in sent.html + sent.text
+
+
+def test_a_date_is_the_companys_own():
+    text = flat(letter(valid_until=datetime.date(2026, 12, 31)).text)
+    assert "Valid until: 31 December 2026" in text
+    assert "This date is our own: after 31 December 2026, please ask for a new letter." in text
 
 
 def test_pdf(tmp_path):
     pytest.importorskip("weasyprint", reason="a PDF needs weasyprint, the extra 'pdf'")
-    path = letter().to_pdf(tmp_path / "letter.pdf", paper="Letter")
-    assert path.read_bytes().startswith(b"%PDF")
+    path = letter(language="de").to_pdf(tmp_path / "letter.pdf", paper="Letter")
+    content = path.read_bytes()
+    assert content.startswith(b"%PDF")
+    for packed in re.findall(rb"stream\r?\n(.*?)endstream", content, re.DOTALL):
+        with contextlib.suppress(zlib.error):
+            content += zlib.decompress(packed)
+    for mark in (b"/MarkInfo", b"/StructTreeRoot", b"/Marked true", b"/Lang (de)", b"/DisplayDocTitle true", b"/Title"):
+        assert mark in content, mark  # tagged, with a language and a title: for people who listen to it
     with pytest.raises(ParameterError, match="'A4' or 'Letter'"):
         letter().to_pdf(path, paper="A5")
 
@@ -551,8 +622,9 @@ def test_a_plan_for_somebody_else_is_refused(plans, row, message):
         ({"plans": ("x",)}, "at least one Recourse"),
         ({"applicant": None}, "'applicant' of a letter must be a text"),
         ({"applicant": "a" * 201}, "at most 200 characters"),
-        ({"valid_days": 0}, "from 1 to 3660"),
-        ({"valid_days": 1.5}, "from 1 to 3660"),
+        ({"valid_until": DAY - datetime.timedelta(days=1)}, "not before that of the letter, 2026-11-15"),
+        ({"valid_until": "soon"}, "'valid_until' must be a date"),
+        ({"fields": ["organisation"]}, "'fields' of a letter must be a mapping"),
     ],
 )
 def test_other_refusals(arguments, message):

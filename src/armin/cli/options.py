@@ -13,7 +13,19 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperOption
 
-__all__ = ["Answers", "Kind", "Listing", "Method", "Output", "People", "Settings", "Source", "Training", "spread"]
+__all__ = [
+    "Answers",
+    "Kind",
+    "Listing",
+    "Method",
+    "Output",
+    "People",
+    "Sender",
+    "Settings",
+    "Source",
+    "Training",
+    "spread",
+]
 
 Result = TypeVar("Result")
 
@@ -174,6 +186,28 @@ class Settings:
         if "reapply" in found:
             found["reapply"] = str(found["reapply"])
         return found
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who writes, and by which rules."""
+
+    organisation: Annotated[
+        str, typer.Option(metavar="NAME", help="Who sends it; a pack other than plain needs the address too.")
+    ] = ""
+    pack: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE.toml", help="What it must say: plain, us-credit, eu-credit, eu-employment, education."
+        ),
+    ] = "plain"
+    fields: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="What the pack needs to be told; see docs/letter.md.")
+    ] = None
+    templates: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Your own texts and templates; the templates run as your code."),
+    ] = None
 
 
 @dataclass(frozen=True)

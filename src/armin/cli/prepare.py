@@ -11,8 +11,9 @@ import typer
 from armin.cli.app import app, told_plainly
 from armin.cli.files import check_columns, read_table, without_label
 from armin.cli.hygiene import escaped, tell
+from armin.cli.letters import read_fields
 from armin.cli.limits import Limits
-from armin.cli.options import BundleFile, Kind, Sign, TrustedKeys, spread
+from armin.cli.options import BundleFile, Kind, Sender, Sign, TrustedKeys, spread
 from armin.cli.run import on_terminal
 from armin.errors import DataError, MissingDependencyError, ParameterError
 
@@ -125,16 +126,12 @@ def _outcome(test: Calibration) -> str:
 def serve(
     bundle: BundleFile,
     limits: Limits,
+    sender: Sender,
     host: Annotated[str, typer.Option(help="Where to listen; others than this machine need a key.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, help="How many processes; one for each core is a good choice.")] = 1,
     api_key_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A file with the key that callers must send.")
-    ] = None,
-    organisation: Annotated[str, typer.Option(metavar="NAME", help="Who sends the letters.")] = "",
-    templates: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Your own texts and letter templates; the templates run as your code."),
     ] = None,
     trusted_key: TrustedKeys = None,
     trial: Annotated[
@@ -156,8 +153,9 @@ def serve(
         except ModuleNotFoundError as error:
             raise MissingDependencyError(WEB.format(name=error.name)) from None
         settings = DeskSettings(
-            api_key=_key(api_key_file), organisation=organisation, templates=templates, **limits.settings()
-        )
+            api_key=_key(api_key_file), organisation=sender.organisation, pack=sender.pack,
+            fields=read_fields(sender.fields)[0], templates=sender.templates, **limits.settings(),
+        )  # fmt: skip
         name = f"[{host}]" if ":" in host and not host.startswith("[") else host
         serve_desk(
             bundle, host=host, port=port, workers=workers, trust=trust, settings=settings,

@@ -64,6 +64,7 @@ def create_app(bundle: BundleLike, settings: DeskSettings | None = None, secret:
     """
     settings = settings or DeskSettings()
     service, metrics = Service(bundle, settings), Metrics()
+    service.check_letters()
     searches = Searches(settings, metrics)
 
     @asynccontextmanager

@@ -14,6 +14,25 @@ from armin.explainer import ARMIN
 __all__ = ["demo_people", "run_demo", "save_demo_bundle"]
 
 TITLE = "Loan applications (made up)"
+ENGLISH: dict[str, Any] = {
+    "values": {
+        "Purpose": {
+            "NewCar": "a new car",
+            "UsedCar": "a used car",
+            "Furniture": "furniture",
+            "Business": "a business",
+            "Repairs": "repairs",
+        },
+        "Education": {
+            "HighSchool": "high school",
+            "Bachelor": "bachelor's degree",
+            "Masters": "master's degree",
+            "Doctorate": "doctorate",
+        },
+    },
+    "fields": {"organisation": ["Example Bank (made up)", "Main Street 1, 12345 Town"]},
+}
+"""The loan book's own words in English, as a company would put them into its ``en.toml``."""
 GERMAN: dict[str, Any] = {
     "labels": {
         "Age": "Alter",
@@ -44,6 +63,7 @@ GERMAN: dict[str, Any] = {
     },
     "examples": {"Income": "34.000"},
     "decisions": {"approved": "bewilligt", "rejected": "abgelehnt"},
+    "fields": {"organisation": ["Beispielbank (erfunden)", "Hauptstraße 1, 12345 Stadt"]},
     "titles": {TITLE: "Kreditanträge (erfunden)"},
     "stories": {
         "Alex": "Wünscht sich einen Neuwagen und hat schon zwei Kredite. Nennt das Einkommen nicht: "
@@ -115,7 +135,7 @@ def save_demo_bundle(folder: str | Path, *, forest: bool = False) -> Path:
     schema = loans.schema.with_form(**FORM)
     explainer = ARMIN(classifier, schema, desired="approved").fit(loans.X)
     path = Path(folder) / ("forest.armin" if forest else "loans.armin")
-    save_bundle(path, explainer, title=TITLE, people=demo_people(loans), letter={"de": GERMAN})
+    save_bundle(path, explainer, title=TITLE, people=demo_people(loans), letter={"en": ENGLISH, "de": GERMAN})
     return path
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import tempfile
+=======
+import datetime
+>>>>>>> h2-letter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -30,7 +34,9 @@ from armin.explainer.ask import AskOrAct
 from armin.explainer.estimator import Explainer
 from armin.explainer.others import beside
 from armin.explainer.world import find_world
+from armin.letter.given import check_given, tell
 from armin.letter.own import check_words, read_words
+from armin.letter.pack import read_pack
 from armin.promise import Promise
 from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema, Value
@@ -223,13 +229,33 @@ class Service:
         why = explainer.reasons(asked.row) if explainer.has_people else None
         letter = write_letter(
             plans, asked.row, schema=self.schema, language=asked.language, applicant=asked.applicant,
-            organisation=self.settings.organisation, reference=asked.reference, locked=asked.locked,
+            organisation=self.settings.organisation, recipient=asked.recipient, reference=asked.reference,
+            pack=self.settings.pack, fields={**self.settings.fields, **self._person(asked)}, locked=asked.locked,
             templates=self.settings.templates, words=self._own, reasons=why,
         )  # fmt: skip
         if asked.format == "html":
             return LetterPage(letter.html, letter.content_security_policy)
         with tempfile.TemporaryDirectory(prefix="armin-letter-") as folder:  # the writer of PDF wants a file
             return letter.to_pdf(Path(folder) / "letter.pdf").read_bytes()
+
+    def _person(self, asked: LetterAsked) -> dict[str, str]:
+        """What is told of the person; what the company tells is not for callers to say."""
+        known = read_pack(self.settings.pack).known
+        for name in asked.fields:
+            if name not in known or not known[name].person:
+                may = ", ".join(one.name for one in known.values() if one.person)
+                text = f"'fields' must be about the person: {may}. Got {name[:40]!r} instead."
+                raise ProblemError.of_fields([("fields", "#/fields", text)])
+        return asked.fields
+
+    def check_letters(self) -> None:
+        """Refuse a desk whose letters would all be refused: its company has not told what their pack needs."""
+        settings, today = self.settings, datetime.date.today()
+        pack = read_pack(settings.pack)
+        for language, words in self.words.items():
+            sender = {"organisation": settings.organisation} if settings.organisation else {}
+            told = tell(pack, {**words.table["fields"], **settings.fields, **sender}, language, today)
+            check_given(pack, told, "rejected", company=True)
 
     def plan(self, asked: Asked) -> Recourse:
         """The plan itself, before it is told."""

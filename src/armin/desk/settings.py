@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from armin.errors import ParameterError
 
@@ -43,7 +45,9 @@ class DeskSettings:
     drain : seconds after that for requests under way; then searches return their best so far
     silence : seconds without a sign of life after which a worker is replaced
     recycle : requests after which a worker is replaced by a fresh one; 0 for never
-    organisation : who writes the letters
+    organisation : who writes the letters; without it they are drafts
+    pack : what the letters must say; see :func:`armin.letter.packs`
+    fields : what the pack needs to be told by the company
     templates : a folder with the company's own texts and letter templates, which run as code of whoever starts the
         desk; None for the packaged ones
 
@@ -77,6 +81,8 @@ class DeskSettings:
     silence: float = 10.0
     recycle: int = 0
     organisation: str = ""
+    pack: str = "plain"
+    fields: Mapping[str, Any] = field(default_factory=dict)
     templates: Path | None = None
 
     def __post_init__(self) -> None:

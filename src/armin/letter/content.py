@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from armin.errors import ParameterError
+from armin.letter.arrange import Section, arrange
+from armin.letter.given import Told
+from armin.letter.pack import Kind, Pack, Part, read_pack
 from armin.promise import Calibration
 from armin.reasons import Reasons
 from armin.recourse import Recourse
@@ -15,37 +19,10 @@ from armin.schema import Schema
 from armin.words import Catalogue, Message, Name
 from armin.words.numbers import round_percent
 
-__all__ = ["Notice", "Section", "sections"]
+__all__ = ["Notice", "sections"]
 
 MOST_REASONS = 4
 MOST_ALTERNATIVES = 3
-
-
-@dataclass(frozen=True)
-class Section:
-    """One part of a letter.
-
-    Attributes
-    ----------
-    name : "decision", "reasons", "plan", "alternatives", "blanks", "sure" or "promise"
-    title : the heading
-    before : paragraphs
-    items : a list behind them
-    numbered : whether the list is numbered
-    after : paragraphs behind the list
-
-    Examples
-    --------
-    >>> Section("plan", "Your plan", items=("Pay back one loan.",)).items
-    ('Pay back one loan.',)
-    """
-
-    name: str
-    title: str
-    before: tuple[str, ...] = ()
-    items: tuple[str, ...] = ()
-    numbered: bool = False
-    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,10 +35,13 @@ class Notice:
     others : other plans to choose from
     schema : what the columns hold
     locked : features that the person cannot change
-    date, until : the day of the letter, and the last day on which it may be used
+    date : the day of the letter
+    until : the last day on which the company stands by it; None if it names none
     words : how the language says things
     reasons : what weighed in the decision; None to name what the plans change
     insists : whether protected traits are named as reasons too
+    pack : what the letter must say
+    told : what the company tells for it
     """
 
     plan: Recourse
@@ -69,10 +49,17 @@ class Notice:
     schema: Schema
     locked: tuple[str, ...]
     date: datetime.date
-    until: datetime.date
+    until: datetime.date | None
     words: Catalogue
     reasons: Reasons | None = None
     insists: bool = False
+    pack: Pack = field(default_factory=lambda: read_pack("plain"))
+    told: Told = field(default_factory=dict)
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it is about a rejection."""
+        return "accepted" if self.plan.outcome == "already_accepted" else "rejected"
 
     @property
     def planned(self) -> bool:
@@ -134,37 +121,72 @@ class Notice:
 
 
 def sections(notice: Notice) -> tuple[Section, ...]:
-    """The parts of a letter, in their order."""
-    return tuple(_sections(notice))
+    """The parts of a letter, in the order of its pack."""
+    own = {
+        "decision": _decision, "reasons": _reasons, "plan": _plan_or_none, "alternatives": _alternatives,
+        "blanks": _blanks, "sure": _sure, "promise": _promise,
+    }  # fmt: skip
+    return arrange(
+        notice.pack, notice.kind, notice.told, notice.words, notice.say, lambda part: own[part.name](notice, part),
+        notice.named(notice.schema.names),
+    )  # fmt: skip
 
 
-def _sections(notice: Notice) -> Iterator[Section]:
-    yield _decision(notice)
-    if notice.plan.outcome != "already_accepted":
-        yield _reasons(notice)
-        yield _plan(notice) if notice.planned else _tell(notice) if notice.plan.found else _no_plan(notice)
-        if notice.planned and notice.others:
-            yield _alternatives(notice)
-    yield _blanks(notice)
-    yield _sure(notice)
-    yield _promise(notice)
-
-
-def _decision(notice: Notice) -> Section:
-    say, plan = notice.say, notice.plan
+def _decision(notice: Notice, _: Part) -> Section:
+    say, plan, pack = notice.say, notice.plan, notice.pack
     blanks = "_row" if notice.row_decided else "_blanks" if plan.blanks else ""
     if plan.outcome == "already_accepted":
         said = [say(f"decision.accepted{blanks}", share=plan.share)]
     else:
-        said = [say(f"decision.rejected{blanks}")]
+        if plan.world.decision is None:
+            said = [_undecided(notice)]
+        else:
+            subject = notice.told.get("subject") or say(f"pack.action.{pack.action}_subject")
+            said = [say(f"pack.action.{pack.action}", subject=subject), say(f"decision.rejected{blanks}")]
         if plan.found:
             said.append(say("decision.way_out"))
     return Section("decision", say("decision.title"), (" ".join(said),))
 
 
-def _reasons(notice: Notice) -> Section:
+def _undecided(notice: Notice) -> str:
+    """That nothing was decided, where a pack does not ask for a decision to be stated."""
+    if notice.pack["decision"].required:
+        raise ParameterError(
+            f"A letter of the pack {notice.pack.name!r} states a decision, and the answer says that nothing has been "
+            "decided (decision=None). Explain the row with decision='auto', or take pack='plain'."
+        )
+    return notice.say("decision.undecided")
+
+
+def _reasons(notice: Notice, part: Part) -> Section:
     """What weighed in the decision, where that is known; else what the plans change."""
-    return _changed(notice) if notice.reasons is None else _weighed(notice, notice.reasons)
+    made = _changed(notice) if notice.reasons is None else _weighed(notice, notice.reasons)
+    if part.reasons:
+        _check_reasons(notice, part, made)
+    return made
+
+
+def _check_reasons(notice: Notice, part: Part, made: Section) -> None:
+    """Refuse a letter without the reasons that its pack asks for."""
+    if notice.reasons is None and part.reasons == "weighed":
+        raise _unstated(notice, part, "as they weighed. Got none; pass reasons=explainer.reasons(row)")
+    if not made.items:
+        raise _unstated(
+            notice, part, "and there is none that may be stated. Pass reasons=explainer.reasons(row), with another "
+            "'reference' if it finds none; or let a person decide",
+        )  # fmt: skip
+    if part.reasons != "weighed" or notice.insists or notice.reasons is None:
+        return
+    first = notice.reasons.statements(MOST_REASONS, protected=True)
+    if hidden := [one.feature.name for one in first if one.protected]:
+        raise _unstated(
+            notice, part, f"and {', '.join(hidden)}, which is protected, is among the principal ones. Ask your lawyers "
+            "whether the model may use it. To state it all the same: fields={'protected_reasons': 'stated'}",
+        )  # fmt: skip
+
+
+def _unstated(notice: Notice, part: Part, why: str) -> ParameterError:
+    return ParameterError(f"A letter of the pack {notice.pack.name!r} must state the reasons ({part.source}), {why}.")
 
 
 def _weighed(notice: Notice, reasons: Reasons) -> Section:
@@ -201,6 +223,10 @@ def _changed(notice: Notice) -> Section:
             items.setdefault(change.feature.name, say(code, label=change.feature.named, before=before))
     chosen = tuple(items.values())[:MOST_REASONS]
     return Section("reasons", say("reasons.title"), (say("reasons.intro"),), chosen)
+
+
+def _plan_or_none(notice: Notice, _: Part) -> Section:
+    return _plan(notice) if notice.planned else _tell(notice) if notice.plan.found else _no_plan(notice)
 
 
 def _plan(notice: Notice) -> Section:
@@ -249,7 +275,9 @@ def _no_plan(notice: Notice) -> Section:
     return Section("plan", say("no_plan.title_none"), (say("no_plan.none"),), items, after=(say("no_plan.limits"),))
 
 
-def _alternatives(notice: Notice) -> Section:
+def _alternatives(notice: Notice, _: Part) -> Section | None:
+    if not (notice.planned and notice.others):
+        return None
     say, items = notice.say, []
     for other in notice.others:
         changes = " ".join(change.message.said(notice.words) for change in other.changes)
@@ -260,7 +288,7 @@ def _alternatives(notice: Notice) -> Section:
     return Section("alternatives", say("alternatives.title"), (say("alternatives.intro"),), tuple(items))
 
 
-def _blanks(notice: Notice) -> Section:
+def _blanks(notice: Notice, _: Part) -> Section:
     say, plan = notice.say, notice.plan
     title, asked = say("blanks.title"), plan.confidence
     if not plan.blanks:
@@ -279,7 +307,7 @@ def _blanks(notice: Notice) -> Section:
     return Section("blanks", title, (" ".join(said),))
 
 
-def _sure(notice: Notice) -> Section:
+def _sure(notice: Notice, _: Part) -> Section:
     say, plan = notice.say, notice.plan
     said: list[str] = []
     if plan.outcome == "no_recourse":
@@ -331,13 +359,15 @@ def _promised(notice: Notice, tested: Calibration) -> Iterator[str]:
         yield notice.say("sure.promise_seen")
 
 
-def _promise(notice: Notice) -> Section:
-    say, days = notice.say, {"date": notice.date, "until": notice.until}
+def _promise(notice: Notice, _: Part) -> Section:
+    say = notice.say
     if notice.planned:
         items = [
-            say("promise.plan_today", **days),
+            say("promise.plan_today", date=notice.date),
             *(say(f"promise.plan_{key}") for key in ("rest", "decision", "effort")),
         ]
     else:
-        items = [say("promise.today", **days), say("promise.decision")]
+        items = [say("promise.today", date=notice.date), say("promise.decision")]
+    if notice.until is not None:
+        items.append(say("promise.until", until=notice.until))
     return Section("promise", say("promise.title"), items=tuple(items))

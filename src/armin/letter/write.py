@@ -11,17 +11,22 @@ from typing import Any, Literal
 import numpy as np
 
 from armin.errors import DataError, MissingDependencyError, ParameterError
+from armin.letter.arrange import Section
 from armin.letter.content import MOST_ALTERNATIVES, Notice, sections
+from armin.letter.given import Given, Told, check_given, tell
+from armin.letter.incomplete import requested
 from armin.letter.own import OwnWords, check_words, read_words
+from armin.letter.pack import Pack, read_pack
+from armin.letter.present import check_present
 from armin.letter.reference import new_reference
 from armin.letter.render import policy_of, render
 from armin.reasons import Reasons
 from armin.recourse import Recourse
 from armin.schema import Schema
-from armin.words import catalogue
+from armin.words import Catalogue, catalogue
 from armin.words.catalogue import clean
 
-__all__ = ["Letter", "write_letter"]
+__all__ = ["Letter", "write_incomplete_notice", "write_letter"]
 
 Paper = Literal["A4", "Letter"]
 LONGEST = {"applicant": 200, "organisation": 400, "reference": 64}
@@ -37,6 +42,8 @@ class Letter:
     text : the same as plain text
     language : its language
     reference : its reference number
+    draft : whether it does not say who sends it, and is marked as a draft
+    pack : by which pack it was written
 
     Examples
     --------
@@ -48,6 +55,8 @@ class Letter:
     text: str
     language: str
     reference: str
+    draft: bool = False
+    pack: str = "plain"
 
     def to_pdf(self, path: str | Path, *, paper: Paper = "A4") -> Path:
         """Write the letter as a PDF file.
@@ -91,16 +100,19 @@ def write_letter(
     language: str = "en",
     applicant: str = "",
     organisation: str = "",
+    recipient: str | Sequence[str] = (),
     reference: str | None = None,
     date: datetime.date | None = None,
-    valid_days: int = 30,
+    valid_until: datetime.date | None = None,
+    pack: str | Path = "plain",
+    fields: Given | None = None,
     templates: str | Path | None = None,
     words: OwnWords | None = None,
     locked: Collection[str] = (),
     reasons: Reasons | None = None,
     protected: bool = False,
 ) -> Letter:
-    """Write a one-page letter for one person.
+    """Write the letter for one person.
 
     Parameters
     ----------
@@ -110,10 +122,14 @@ def write_letter(
     schema : what the columns hold
     language : "en", "de", or a language in ``templates`` or ``words``
     applicant : the person's name; may be empty
-    organisation : the sender; the first line is the name, the others are the address and whom to ask
+    organisation : the sender; the first line is the name, the others are the address and whom to ask. Without it a
+        letter is a draft, or refused if the pack requires it
+    recipient : the person's name and address, line by line, for the window of an envelope
     reference : a reference number; None for a random one, see :func:`new_reference`
     date : the day of the letter; None for today
-    valid_days : for how many days the letter may be used
+    valid_until : until when you stand by the letter, if you want to say so; nothing that was tested supports a date
+    pack : what the letter must say: one of :func:`packs`, or a TOML file of your own
+    fields : what the pack needs to be told, by name; see ``docs/letter.md``
     templates : a folder with the company's own texts and Jinja2 templates, which run as your own code; what is not
         there is taken from the package
     words : the company's own texts by language, as a bundle holds them; those in ``templates`` go before them
@@ -135,58 +151,183 @@ def write_letter(
     >>> letter = write_letter(plans, loans.applicant, schema=loans.schema, applicant="Ada Lovelace")
     >>> "Ada Lovelace" in letter.html and letter.reference in letter.text
     True
+    >>> letter.draft
+    True
     """
     plans = (recourses,) if isinstance(recourses, Recourse) else tuple(recourses)
-    for name, text in (("applicant", applicant), ("organisation", organisation), ("reference", reference or "")):
-        _check_text(name, text)
-    if isinstance(valid_days, bool) or not isinstance(valid_days, int | np.integer) or not 1 <= valid_days <= 3660:
-        raise ParameterError(f"'valid_days' must be a whole number from 1 to 3660. Got {valid_days!r} instead.")
+    sheet = _sheet(
+        language=language, applicant=applicant, organisation=organisation, recipient=recipient, reference=reference,
+        date=date, pack=pack, fields=fields, templates=templates, words=words,
+    )  # fmt: skip
     if isinstance(locked, str):
         raise ParameterError(f"'locked' must be a list of column names. Got the text {locked!r} instead.")
     _check_plans(plans, row, schema, locked)
     _check_reasons(reasons, row, schema)
-    day = date or datetime.date.today()
     notice = Notice(
         plan=plans[0],
         others=tuple([plan for plan in plans[1:] if plan.changes][:MOST_ALTERNATIVES]),
         schema=schema,
         locked=tuple(name for name in schema.names if name in set(locked)),
-        date=day,
-        until=day + datetime.timedelta(days=int(valid_days)),
-        words=catalogue(
-            language, {**(words or {}), **({} if templates is None else check_words(read_words(templates)))}
-        ),
+        date=sheet.date,
+        until=_until(valid_until, sheet.date),
+        words=sheet.words,
         reasons=reasons,
-        insists=protected,
+        insists=protected or sheet.told.get("protected_reasons") == "stated",
+        pack=sheet.pack,
+        told=sheet.told,
     )
+    check_given(sheet.pack, sheet.told, notice.kind)
+    title = "letter.title" if notice.planned else "letter.title_short"
+    return sheet.letter(title, notice.plan.outcome, sections(notice), until=notice.until, model=notice.model)
+
+
+def write_incomplete_notice(
+    row: Mapping[str, Any],
+    *,
+    schema: Schema,
+    needed: Collection[str] | None = None,
+    language: str = "en",
+    applicant: str = "",
+    organisation: str = "",
+    recipient: str | Sequence[str] = (),
+    reference: str | None = None,
+    date: datetime.date | None = None,
+    pack: str | Path = "plain",
+    fields: Given | None = None,
+    templates: str | Path | None = None,
+    words: OwnWords | None = None,
+) -> Letter:
+    """Ask a person for what is missing, instead of deciding: in the United States a notice of incompleteness.
+
+    Parameters
+    ----------
+    row : the person's row, with its blanks
+    schema : what the columns hold
+    needed : the columns that are needed; None for all that are blank
+    language, applicant, organisation, recipient, reference, date, pack, templates, words : as in :func:`write_letter`
+    fields : as in :func:`write_letter`; ``respond_by`` says until when, as a date or as days after the letter's date
+
+    Returns
+    -------
+    Letter
+
+    Examples
+    --------
+    >>> from armin.datasets import make_loans
+    >>> loans = make_loans()
+    >>> letter = write_incomplete_notice(loans.applicant, schema=loans.schema, fields={"respond_by": 21})
+    >>> "  - Income" in letter.text
+    True
+    """
+    sheet = _sheet(
+        language=language, applicant=applicant, organisation=organisation, recipient=recipient, reference=reference,
+        date=date, pack=pack, fields=fields, templates=templates, words=words,
+    )  # fmt: skip
+    if isinstance(needed, str):
+        raise ParameterError(f"'needed' must be a list of column names. Got the text {needed!r} instead.")
+    codes = schema.encode(row)
+    if codes.shape[0] != 1:
+        raise DataError(f"A letter is for one row. Got {codes.shape[0]} instead.")
+    blank = [f.name for f, code in zip(schema.features, codes[0], strict=True) if not f.is_carried and np.isnan(code)]
+    asked = [name for name in schema.names if name in set(blank if needed is None else needed)]
+    for name in needed or ():
+        schema.position(name)
+    told = [name for name in asked if name not in blank]
+    if not asked or told:
+        raise DataError(
+            "A notice of incompleteness names what is missing, and "
+            f"{f'{told[0]!r} is told already' if told else 'nothing is blank in this row'}. "
+            "Name blank columns as 'needed'."
+        )
+    check_given(sheet.pack, sheet.told, "incomplete")
+    names = tuple(schema[name].named for name in asked)
+    return sheet.letter(
+        "letter.title_incomplete", "incomplete", requested(names, schema, sheet.pack, sheet.told, sheet.words)
+    )
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """What every letter has: who writes to whom, when, in which words and by which pack."""
+
+    pack: Pack
+    told: Told
+    words: Catalogue
+    date: datetime.date
+    applicant: str
+    reference: str
+    templates: str | Path | None
+
+    def letter(
+        self,
+        title: str,
+        outcome: str,
+        parts: tuple[Section, ...],
+        *,
+        until: datetime.date | None = None,
+        model: str | None = None,
+    ) -> Letter:
+        """The letter, laid out and looked through."""
+        say, words = self.words.say, self.words
+        sender, applicant = self.told.get("organisation") or (), self.applicant
+        facts = [(say("letter.date"), words.date(self.date)), (say("letter.reference"), self.reference)]
+        facts += [] if until is None else [(say("letter.valid_until"), words.date(until))]
+        facts += [] if model is None else [(say("letter.model"), model)]
+        context = {
+            "language": words.language,
+            "outcome": outcome,
+            "title": say(title),
+            "draft": "" if sender else say("letter.draft"),
+            "draft_short": "" if sender else say("letter.draft_short"),
+            "organisation": sender[0] if sender else "",
+            "contact": list(sender[1:]),
+            "recipient": list(self.told.get("recipient") or ()),
+            "applicant": applicant,
+            "greeting": say("letter.greeting", applicant=applicant) if applicant else say("letter.greeting_unknown"),
+            "facts": facts,
+            "sections": parts,
+            "closing": say("letter.closing"),
+            "signatory": list(self.told.get("signatory") or ()),
+            "texts": words.table,
+        }
+        html, text = render(context, self.templates)
+        check_present(html, text, parts, sender if self.pack.sender else (), self.pack.name)
+        return Letter(html, text, words.language, self.reference, draft=not sender, pack=self.pack.name)
+
+
+def _sheet(
+    *,
+    language: str,
+    applicant: str,
+    organisation: str,
+    recipient: str | Sequence[str],
+    reference: str | None,
+    date: datetime.date | None,
+    pack: str | Path,
+    fields: Given | None,
+    templates: str | Path | None,
+    words: OwnWords | None,
+) -> _Sheet:
+    for name, text in (("applicant", applicant), ("organisation", organisation), ("reference", reference or "")):
+        _check_text(name, text)
+    if not isinstance(fields or {}, Mapping):
+        raise ParameterError(f"The 'fields' of a letter must be a mapping of names to values. Got {fields!r} instead.")
+    folder = {} if templates is None else check_words(read_words(templates))
+    own = catalogue(language, {**(words or {}), **folder})
+    chosen, day = read_pack(pack), date or datetime.date.today()
+    given = {**own.table["fields"], **(fields or {})}
+    given |= {name: value for name, value in (("organisation", organisation), ("recipient", recipient)) if value}
+    told = tell(chosen, given, language, day)
     number = clean(reference or "") or new_reference()
-    context = _context(notice, clean(applicant), organisation, number)
-    html, text = render(context, templates)
-    return Letter(html, text, language, number)
+    return _Sheet(chosen, told, own, day, clean(applicant), number, templates)
 
 
-def _context(notice: Notice, applicant: str, organisation: str, reference: str) -> dict[str, Any]:
-    """All that a template may use."""
-    say, words = notice.say, notice.words
-    sender = [line for line in map(clean, organisation.splitlines()) if line] or [say("letter.organisation")]
-    return {
-        "language": words.language,
-        "outcome": notice.plan.outcome,
-        "title": say("letter.title" if notice.planned else "letter.title_short"),
-        "organisation": sender[0],
-        "contact": sender[1:] or [say("letter.contact")],
-        "applicant": applicant,
-        "greeting": say("letter.greeting", applicant=applicant) if applicant else say("letter.greeting_unknown"),
-        "facts": [
-            (say("letter.date"), words.date(notice.date)),
-            (say("letter.reference"), reference),
-            (say("letter.valid_until"), words.date(notice.until)),
-            *([] if notice.model is None else [(say("letter.model"), notice.model)]),
-        ],
-        "sections": sections(notice),
-        "closing": say("letter.closing"),
-        "texts": words.table,
-    }
+def _until(day: datetime.date | None, date: datetime.date) -> datetime.date | None:
+    if day is not None and (not isinstance(day, datetime.date) or day < date):
+        raise ParameterError(
+            f"'valid_until' must be a date, and not before that of the letter, {date}. Got {day!r} instead."
+        )
+    return day
 
 
 def _check_text(name: str, text: object) -> None:

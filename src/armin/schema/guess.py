@@ -23,9 +23,14 @@ _PROTECTED = {
     "immigration", "disability", "disabled", "behinderung", "schwerbehindert", "schwerbehinderung", "pregnant",
     "pregnancy", "schwanger", "schwangerschaft", "sexuality", "birth", "birthday", "birthdate", "born", "geburt",
     "geburtsdatum", "geburtstag", "geburtsjahr", "geburtsort", "geboren", "dob", "herkunft", "genetic", "gewerkschaft",
+    "male", "female", "maennlich", "weiblich", "transgender", "divorced", "widowed", "spouse", "ledig", "geschieden",
+    "verwitwet", "ehestand", "personenstand", "familienstatus", "geburtsland", "herkunftsland", "nation", "faith",
+    "creed", "caste", "glaube", "kirchenzugehoerigkeit", "kirchensteuer", "hispanic", "latino", "minority",
+    "minderheit", "volkszugehoerigkeit", "auslaendisch", "auslaendischer", "auslaendische", "mutterschaft",
 }  # fmt: skip
 _PROTECTED_PAIRS = (
-    {"foreign", "worker"}, {"foreign", "national"}, {"native", "country"}, {"native", "language"}, {"skin", "color"},
+    {"foreign", "worker"}, {"foreign", "national"}, {"foreign", "born"}, {"family", "status"}, {"native", "country"},
+    {"native", "language"}, {"skin", "color"},
     {"skin", "colour"}, {"civil", "status"}, {"sexual", "orientation"}, {"sexuelle", "orientierung"},
     {"national", "origin"}, {"country", "origin"}, {"over", "18"}, {"foreignworker"}, {"maritalstatus"},
 )  # fmt: skip
@@ -38,7 +43,7 @@ _TRAITS = {
 _MAYBE_TRAITS = {"single", "man", "men", "mann", "separated", "divers", "other", "none", "asian", "christian"}
 """Words that are one beside another."""
 _LETTERS = ({"m", "f"}, {"m", "w"}, {"m", "w", "d"}, {"f", "m", "x"})
-_AGES = {"age", "alter", "lebensalter"}
+_AGES = {"age", "alter", "lebensalter", "lebensjahre", "altersgruppe", "altersklasse"}
 _THINGS = {
     "account", "konto", "vehicle", "car", "auto", "fahrzeug", "house", "haus", "building", "gebaeude", "credit", "loan",
     "kredit", "property", "history", "file", "company", "firma", "business", "device", "card", "policy", "vertrag",

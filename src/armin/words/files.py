@@ -14,8 +14,13 @@ from armin.words.catalogue import Catalogue
 __all__ = ["BASE", "NAMES", "catalogue", "entries", "languages", "parse_texts"]
 
 BASE = "en"
+<<<<<<< HEAD
 NAMES = ("labels", "values", "units", "decisions", "short_labels", "groups", "helps", "examples", "titles", "stories")
 """Tables that translate what comes from the schema and the model; a language need not have any entry there."""
+=======
+NAMES = ("labels", "values", "units", "decisions", "short_labels", "groups", "helps", "fields", "titles", "stories")
+"""Tables for what comes from the schema, the model and the company; a language need not have any entry there."""
+>>>>>>> h2-letter
 PLURALS = frozenset(["zero", "one", "two", "few", "many", "other"])
 
 
@@ -97,7 +102,7 @@ def _merged(under: Mapping[str, Any], over: Mapping[str, Any], path: str = "") -
         known = result.get(key)
         if isinstance(known, Mapping) and isinstance(value, Mapping):
             result[key] = _merged(known, value, f"{path}{key}.")
-        elif isinstance(known, Mapping) and not PLURALS.issuperset(known):
+        elif isinstance(known, Mapping) and not (known and PLURALS.issuperset(known)):
             raise ParameterError(f"{path}{key} must be a table, [{path}{key}], in the texts. Got {value!r} instead.")
         else:
             result[key] = value
