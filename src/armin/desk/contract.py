@@ -140,9 +140,7 @@ class LetterAsked(PointAsked):
         "", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$", title="one line of at most 200 characters"
     )
     choice: int = 0
-<<<<<<< HEAD
     format: Literal["html", "pdf"] = Field("html", title="one of html, pdf")
-=======
     recipient: tuple[AddressLine, ...] = Field(
         (), max_length=6, strict=False, title="a list of at most 6 lines of at most 80 characters",
         description="The person's name and address, for the window of an envelope.",
@@ -151,7 +149,6 @@ class LetterAsked(PointAsked):
         default_factory=dict, max_length=20, title="an object of at most 20 fields of the letter, each a text",
         description="What the letter's pack needs to be told of this person.",
     )  # fmt: skip
->>>>>>> h2-letter
     reference: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$")] | None = Field(
         None, title="at most 40 letters, digits and hyphens, or null"
     )

@@ -14,13 +14,10 @@ from armin.words.catalogue import Catalogue
 __all__ = ["BASE", "NAMES", "catalogue", "entries", "languages", "parse_texts"]
 
 BASE = "en"
-<<<<<<< HEAD
-NAMES = ("labels", "values", "units", "decisions", "short_labels", "groups", "helps", "examples", "titles", "stories")
-"""Tables that translate what comes from the schema and the model; a language need not have any entry there."""
-=======
-NAMES = ("labels", "values", "units", "decisions", "short_labels", "groups", "helps", "fields", "titles", "stories")
+NAMES = (
+    "labels", "values", "units", "decisions", "short_labels", "groups", "helps", "examples", "fields", "titles", "stories"
+)  # fmt: skip
 """Tables for what comes from the schema, the model and the company; a language need not have any entry there."""
->>>>>>> h2-letter
 PLURALS = frozenset(["zero", "one", "two", "few", "many", "other"])
 
 
