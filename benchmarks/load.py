@@ -23,6 +23,8 @@ import random
 import signal
 import socket
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -35,7 +37,6 @@ import httpx
 import numpy as np
 
 from armin.datasets.loans import EDUCATION, PURPOSE
-from armin.desk.demo import save_demo_bundle
 from benchmarks.desks import Desk, running
 from benchmarks.engine import machine
 
@@ -192,9 +193,22 @@ async def put_under_load(desk: Desk, args: argparse.Namespace, seen: Seen) -> tu
         return time.monotonic() - start, told
 
 
+def packed(folder: str, source: str, model: str) -> Path:
+    """The demo's bundle as the version in ``source`` packs it: an older one does not load what a newer one keeps."""
+    code = f"from armin.desk.demo import save_demo_bundle; print(save_demo_bundle({folder!r}, forest={model == 'RF'}))"
+    done = subprocess.run(  # noqa: S603  our own code
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return Path(done.stdout.strip().splitlines()[-1])
+
+
 def measure(model: str, version: str, source: str, args: argparse.Namespace) -> Report:
     with tempfile.TemporaryDirectory() as folder:
-        path = save_demo_bundle(folder, forest=model == "RF")
+        path = packed(folder, source, model)
         limits = f"queue={2 * args.users}, patience=120.0, time_limit=10.0"
         with running(path, source, args.workers, limits) as desk:
             seen, check = Seen(), health(desk)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +105,39 @@ def test_a_row_that_kills_every_process_is_given_up_alone(undisturbed, tmp_path)
     assert "died 3 times" in str(failure.error)
     others = [i for i in range(24) if i != 12]
     assert answers.to_frame().iloc[others].equals(undisturbed.to_frame().iloc[others])
+
+
+ALONE = """
+import os, time
+from armin.explainer import pool
+if __name__ == "__main__":
+    process, load = pool._Process(), pool._Load.of(lambda items: [os.getpid()])
+    process.submit(load, None).result()
+    print(process.submit(load, [0]).result()[0], flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a process is not told whose child it is")
+def test_processes_end_with_a_parent_that_was_killed():
+    """They would keep their memory for minutes, and a run that is started anew would have twice as many."""
+    parent = subprocess.Popen([sys.executable, "-c", ALONE], stdout=subprocess.PIPE)
+    worker = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+
+    def lives():
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return False
+        state = Path(f"/proc/{worker}/stat")
+        return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+    end = time.monotonic() + 30
+    while lives() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not lives()
 
 
 def test_what_cannot_travel_is_said_before_anything_is_asked():

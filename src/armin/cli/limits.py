@@ -19,7 +19,7 @@ class Limits:
         float, typer.Option(metavar="SECONDS", min=0, help="Beyond --time-limit, for what cannot be stopped half-way.")
     ] = 20.0
     patience: Annotated[
-        float, typer.Option(metavar="SECONDS", help="That a request waits for its turn, and a body may take.")
+        float, typer.Option(metavar="SECONDS", help="To wait for a turn, for a body, and for an answer to be taken.")
     ] = 20.0
     concurrency: Annotated[int, typer.Option(min=1, help="Requests worked on at once, in each worker.")] = 2
     queue: Annotated[int, typer.Option(min=0, help="Further requests that wait, in each worker.")] = 64

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -28,6 +29,8 @@ STARTS = 10
 """How often in a row a process may die while it is started; that is nobody's fault among the rows."""
 IDLE = 300.0
 """Seconds after which a process that has nothing to do ends."""
+LOOK, WATCH = 1.0, "armin-parent"
+"""Seconds between looks at whether the parent lives, and the thread that looks."""
 QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Processes share the cores, so each computes in one thread."""
 
@@ -155,7 +158,7 @@ class _Process:
         if items is None:
             self._given = load.name
             self._failures += 1
-            future = self._executor.submit(_hold, load.name, load.pickled)
+            future = self._executor.submit(_hold, load.name, load.pickled, os.getpid())
         else:
             self._failures = 0
             future = self._executor.submit(_do, load.name, items)
@@ -194,14 +197,23 @@ _idle: list[_Process] = []
 _lock = threading.Lock()
 
 
-def _hold(name: bytes, pickled: bytes) -> list[Any]:
-    """In a process: keep what it will work with."""
+def _hold(name: bytes, pickled: bytes, parent: int) -> list[Any]:
+    """In a process: keep what it will work with, as long as there is somebody to work for."""
+    if os.name == "posix" and not any(thread.name == WATCH for thread in threading.enumerate()):
+        threading.Thread(target=_end_with, args=(parent,), name=WATCH, daemon=True).start()
     _held.clear()
     try:
         _held[name] = pickle.loads(pickled)  # noqa: S301  from our own parent
     except Exception as error:
         raise _NoLoadError(f"{type(error).__name__}: {error}") from None
     return []
+
+
+def _end_with(parent: int) -> None:
+    """In a process: end when the parent has; one that was killed tells nobody."""
+    while os.getppid() == parent:
+        time.sleep(LOOK)
+    os._exit(1)
 
 
 def _do(name: bytes, items: list[Any]) -> list[Any]:
