@@ -35,6 +35,7 @@ from armin.desk.settings import DeskSettings  # noqa: E402
 load_all_checks()
 LEGAL_BUT_REFUSED = (
     "The row is all blanks", "'choice' must be one of the", "decision='blank' needs", "reapply=", "'point' ",
+    "The field '",  # of a letter: a text that is no date, or holds nothing to be seen
 )  # fmt: skip
 """What JSON Schema cannot say: somebody must be there, a plan that is chosen must exist, a point must be of this row's
 path, and the model must be able to answer the question about blanks."""
