@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, Never
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -240,9 +240,14 @@ def contract_of(
 
 def _fields_of(names: tuple[str, ...]) -> Any:
     """What a letter may be told of a person, by name."""
-    said = dict[Literal[names], Annotated[str, Field(max_length=600)]] if names else dict[Never, str]  # type: ignore[valid-type]
+    key: Any = Literal[names] if names else str
     title = f"an object of texts of at most 600 characters for {', '.join(names) or 'nothing'}"
-    return Annotated[said, Field(title=title, description="What the letter's pack needs to be told of this person.")]
+    return Annotated[
+        dict[key, Annotated[str, Field(max_length=600)]],
+        Field(
+            title=title, max_length=len(names), description="What the letter's pack needs to be told of this person.",
+        ),
+    ]  # fmt: skip
 
 
 def _row_of(schema: Schema) -> type[BaseModel]:
