@@ -36,6 +36,7 @@ load_all_checks()
 LEGAL_BUT_REFUSED = (
     "The row is all blanks", "'choice' must be one of the", "decision='blank' needs", "reapply=", "'point' ",
     "'why' must name",
+    "The field '",  # of a letter: a text that is no date, or holds nothing to be seen
 )  # fmt: skip
 """What JSON Schema cannot say: somebody must be there, a plan that is chosen must exist, a point must be of this row's
 path, the model must be able to answer the question about blanks, and what is told has no reason to be blank."""

@@ -527,8 +527,9 @@ def test_the_address_stands_in_the_window_and_nothing_beside_it(paper):
 @pytest.mark.parametrize(("language", "paper"), [("en", "Letter"), ("de", "A4")])
 def test_a_heading_stays_with_its_text(language, paper):
     made = letter((PLAN, LESS, MORE), language=language, applicant="Ada Lovelace", organisation="Bank\nStreet 1")
-    for more in range(0, 12, 2):  # headings are pushed over the end of the page, line by line
-        longer = replace(made, html=made.html.replace("<h1>", "<p>more</p>" * more + "<h1>"))
+    for more in range(4, 16, 3):  # headings are pushed towards the end of the page, by less than their height
+        space = f'<div style="height: {more}mm"></div>'
+        longer = replace(made, html=made.html.replace("<h1>", f"{space}<h1>"))
         pages = pages_of(longer, paper)
         assert len(pages) > 1
         for page in pages:

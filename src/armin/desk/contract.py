@@ -145,10 +145,7 @@ class LetterAsked(PointAsked):
         (), max_length=6, strict=False, title="a list of at most 6 lines of at most 80 characters",
         description="The person's name and address, for the window of an envelope.",
     )  # fmt: skip
-    fields: dict[str, Annotated[str, Field(max_length=600)]] = Field(
-        default_factory=dict, max_length=20, title="an object of at most 20 fields of the letter, each a text",
-        description="What the letter's pack needs to be told of this person.",
-    )  # fmt: skip
+    fields: dict[str, str] = Field(default_factory=dict)
     reference: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$")] | None = Field(
         None, title="at most 40 letters, digits and hyphens, or null"
     )
@@ -160,6 +157,7 @@ def contract_of(
     most_plans: int = 5,
     languages: Sequence[str] = (),
     more: Mapping[str, type[Asked]] | None = None,
+    told: Sequence[str] = (),
 ) -> dict[str, type[Asked]]:
     """The requests that one desk takes, by the name of their route.
 
@@ -169,6 +167,7 @@ def contract_of(
     most_plans : the most alternatives
     languages : the languages of letters and of what a page says; English if there is none
     more : further requests by the name of their route; a field 'changes' is checked as a row is
+    told : the fields that a letter may be told of a person
 
     Examples
     --------
@@ -236,7 +235,11 @@ def contract_of(
         Asked: {},
         PlanAsked: {},
         AlternativesAsked: {"count": (_from_to(1, most_plans), min(3, most_plans))},
-        LetterAsked: {"language": (language, "en"), "choice": (_from_to(0, most_plans - 1), 0)},
+        LetterAsked: {
+            "language": (language, "en"),
+            "choice": (_from_to(0, most_plans - 1), 0),
+            "fields": (_fields_of(tuple(told)), Field(default_factory=dict)),
+        },
     }
     for base in (more or {}).values():
         narrower[base] = {"changes": (idea, ...)} if "changes" in base.model_fields else {}
@@ -246,6 +249,18 @@ def contract_of(
         "letter": made[LetterAsked],
         **{name: made[base] for name, base in (more or {}).items()},
     }  # fmt: skip
+
+
+def _fields_of(names: tuple[str, ...]) -> Any:
+    """What a letter may be told of a person, by name."""
+    key: Any = Literal[names] if names else str
+    title = f"an object of texts of at most 600 characters for {', '.join(names) or 'nothing'}"
+    return Annotated[
+        dict[key, Annotated[str, Field(max_length=600)]],
+        Field(
+            title=title, max_length=len(names), description="What the letter's pack needs to be told of this person.",
+        ),
+    ]  # fmt: skip
 
 
 def _row_of(schema: Schema) -> type[BaseModel]:

@@ -117,7 +117,10 @@ class Service:
     @cached_property
     def contract(self) -> dict[str, type[Asked]]:
         """What may be asked here, by the name of the route, which is that of the method that answers."""
-        return contract_of(self.schema, most_plans=self.settings.most_plans, languages=self.languages, more=MORE)
+        told = [one.name for one in read_pack(self.settings.pack).known.values() if one.person]
+        return contract_of(
+            self.schema, most_plans=self.settings.most_plans, languages=self.languages, more=MORE, told=told
+        )
 
     def page_words(self, preferred: Sequence[str] = ()) -> dict[str, Any]:
         """The page's own words, in the first language that the desk has, or in English."""
@@ -227,23 +230,13 @@ class Service:
         letter = write_letter(
             plans, asked.row, schema=self.schema, language=asked.language, applicant=asked.applicant,
             organisation=self.settings.organisation, recipient=asked.recipient, reference=asked.reference,
-            pack=self.settings.pack, fields={**self.settings.fields, **self._person(asked)}, locked=asked.locked,
+            pack=self.settings.pack, fields={**self.settings.fields, **asked.fields}, locked=asked.locked,
             templates=self.settings.templates, words=self._own, reasons=why,
         )  # fmt: skip
         if asked.format == "html":
             return LetterPage(letter.html, letter.content_security_policy)
         with tempfile.TemporaryDirectory(prefix="armin-letter-") as folder:  # the writer of PDF wants a file
             return letter.to_pdf(Path(folder) / "letter.pdf").read_bytes()
-
-    def _person(self, asked: LetterAsked) -> dict[str, str]:
-        """What is told of the person; what the company tells is not for callers to say."""
-        known = read_pack(self.settings.pack).known
-        for name in asked.fields:
-            if name not in known or not known[name].person:
-                may = ", ".join(one.name for one in known.values() if one.person)
-                text = f"'fields' must be about the person: {may}. Got {name[:40]!r} instead."
-                raise ProblemError.of_fields([("fields", "#/fields", text)])
-        return asked.fields
 
     def check_letters(self) -> None:
         """Refuse a desk whose letters would all be refused: its company has not told what their pack needs."""

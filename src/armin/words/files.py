@@ -15,7 +15,8 @@ __all__ = ["BASE", "NAMES", "catalogue", "entries", "languages", "parse_texts"]
 
 BASE = "en"
 NAMES = (
-    "labels", "values", "units", "decisions", "short_labels", "groups", "helps", "examples", "fields", "titles", "stories"
+    "labels", "values", "units", "decisions", "short_labels", "groups", "helps", "examples", "fields", "titles",
+    "stories",
 )  # fmt: skip
 """Tables for what comes from the schema, the model and the company; a language need not have any entry there."""
 PLURALS = frozenset(["zero", "one", "two", "few", "many", "other"])
