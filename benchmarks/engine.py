@@ -199,8 +199,11 @@ def _time(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds >= 0.01 else f"{seconds * 1000:.1f} ms"
 
 
-def draw(records: list[Record], path: Path) -> None:
-    """Seconds of each solver, by data set and model."""
+MARKERS = "osD^vPX*"
+
+
+def draw(records: list[Record], path: Path) -> Any:
+    """Seconds of each solver, by data set and model; returns the matplotlib Axes."""
     from matplotlib.figure import Figure
 
     cells = list(dict.fromkeys((r.dataset, r.model) for r in records))
@@ -209,7 +212,8 @@ def draw(records: list[Record], path: Path) -> None:
     for i, solver in enumerate(solvers):
         mine = [r for r in records if r.solver == solver]
         y = [cells.index((r.dataset, r.model)) for r in mine]
-        ax.scatter([r.median_s for r in mine], y, s=60, label=solver, color=f"C{i}", zorder=3)
+        marker = MARKERS[i % len(MARKERS)]  # known without colours
+        ax.scatter([r.median_s for r in mine], y, s=60, label=solver, color=f"C{i}", marker=marker, zorder=3)
         ax.hlines(y, [r.median_s for r in mine], [r.p95_s for r in mine], color=f"C{i}", alpha=0.5)
     ax.set_xscale("log")
     ax.set_yticks(range(len(cells)), [f"{d} · {m}" for d, m in cells])
@@ -218,6 +222,7 @@ def draw(records: list[Record], path: Path) -> None:
     ax.grid(axis="x", alpha=0.3)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.12), ncols=len(solvers), frameon=False)
     ax.figure.savefig(path, dpi=130)
+    return ax
 
 
 def run_large(limit: float) -> list[str]:

@@ -28,7 +28,7 @@ Visit, expect, serving, sentences = page.Visit, page.expect, page.serving, page.
 # ---------------------------------------------------------------- many fields
 
 
-@pytest.mark.parametrize("n", [20, 40])
+@pytest.mark.parametrize("n", [20, pytest.param(40, marks=pytest.mark.slow)])
 def test_many_fields_stand_in_sections_that_fold(visit: Callable[..., Visit], n: int) -> None:
     with serving(wide(n)) as address:
         v = visit(address, served=True)
@@ -296,6 +296,31 @@ def test_german_stories_and_titles(visit: Callable[..., Visit], loan_bundle: Any
 # ---------------------------------------------------------------- effort
 
 
+@pytest.mark.parametrize("width", [1280, 320])
+def test_the_slider_stands_over_its_picture(visit: Callable[..., Visit], width: int) -> None:
+    v = visit(viewport={"width": width, "height": 900})
+    v.load("Alex").ask().settle()
+    v.page.get_by_role("slider").focus()
+    thumb = """() => {
+      const slider = document.getElementById('sure-slider'), box = slider.getBoundingClientRect();
+      const share = (slider.value - slider.min) / (slider.max - slider.min), half = 13;
+      const dot = document.querySelector('.chart .dot.is-on').getBoundingClientRect();
+      return [box.left + half + share * (box.width - 2 * half), dot.left + dot.width / 2];
+    }"""
+    # no mark of the picture is cut off or written over another
+    marks = "[...document.querySelectorAll('.chart text')].map((one) => one.getBoundingClientRect().toJSON())"
+    boxes, chart = v.page.evaluate(marks), v.page.locator(".chart").bounding_box()
+    assert all(chart["x"] - 1 <= box["left"] and box["right"] <= chart["x"] + chart["width"] + 1 for box in boxes)
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            beside = one["left"] >= other["right"] or other["left"] >= one["right"]
+            assert beside or one["top"] >= other["bottom"] - 4 or other["top"] >= one["bottom"] - 4
+    for key in ("Home", "ArrowRight", "ArrowRight", "End"):
+        v.page.keyboard.press(key)
+        stands, drawn = v.page.evaluate(thumb)
+        assert abs(stands - drawn) <= 2, key
+
+
 def test_what_is_hard_for_one_person_changes_the_plan(visit: Callable[..., Visit], loan_bundle: Any) -> None:
     v = visit()
     row = dict(loan_bundle.people[1]["row"])
@@ -404,6 +429,7 @@ def test_an_hour_of_case_work(visit: Callable[..., Visit], crowd: Path, tmp_path
     expect(v.page.locator("#cases-note")).to_have_text("20 of 20 worked out", timeout=60_000)
     states = rows.locator("td:nth-child(2)").all_inner_texts()
     assert not any("not worked out" in state for state in states)
+    assert v.page.locator("#cases .table-box").bounding_box()["height"] < 450  # the form stays in reach
     v.shoot("cases")
 
     # two ideas of a person's own, and a language switch, which takes neither
@@ -481,11 +507,19 @@ def test_letters_that_fail_leave_those_that_do_not(visit: Callable[..., Visit]) 
     v = visit(expected="Failed to load resource")
     v.page.locator("#cases summary").click()
     people = "name,Age,Income,the purpose,Education,ExistingLoans\n"
-    people += "\n".join(f"{name},4{i},3{i}000,NewCar,Masters,2" for i, name in enumerate("ABC"))
+    people += "\n".join(f"{name},4{i},3{i}000,NewCar,Masters,2" for i, name in enumerate("ABCD"))
     v.page.locator("#cases-paste").fill(people)
     v.page.get_by_role("button", name="Read what I pasted").click()
+
+    def late(route: Any) -> None:  # for one of them the time runs out: no decision, and no letter about it
+        answer = route.fetch().json()
+        if route.request.post_data_json["row"]["Age"] == 43:
+            answer["outcome"] = "out_of_time"
+        route.fulfill(json=answer)
+
+    v.page.route("**/api/v1/recourse", late)
     v.page.get_by_role("button", name="Work out all plans").click()
-    expect(v.page.locator("#cases-note")).to_have_text("3 of 3 worked out")
+    expect(v.page.locator("#cases-note")).to_have_text("4 of 4 worked out")
     tries: list[str] = []
 
     def sometimes(route: Any) -> None:
@@ -502,7 +536,7 @@ def test_letters_that_fail_leave_those_that_do_not(visit: Callable[..., Visit]) 
         v.page.get_by_role("button", name="Letters for all").click()
     assert tries == ["A", "A", "B", "C"]  # a busy desk is asked again
     assert Path(letters.value.path()).read_text(encoding="utf-8").count("break-after: page") == 1
-    expect(v.page.locator("#cases-note")).to_have_text("2 of 3 letters written")
+    expect(v.page.locator("#cases-note")).to_have_text("2 of 4 letters written")
     expect(v.page.locator(".cases td.error")).to_have_text("failed, try again")
 
 

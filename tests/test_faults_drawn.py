@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -171,3 +172,15 @@ def test_plans_and_a_stress_test_in_a_notebook() -> None:
     assert html.count("<tr>") == 1 + len(tested.curves) > 1
     assert html.count("<td") == 3 * len(tested.curves)
     assert escape(tested.sentence) in html
+
+
+def test_solvers_in_the_picture_of_the_engines_are_known_without_colours(tmp_path: Path) -> None:
+    from benchmarks.engine import Record, draw
+
+    solvers = ["search", "highs", "scip"]
+    records = [
+        Record("FICO", "LR", solver, 1, 0.1 + i, 0.2 + i, 1.0, 0, 1.0, 1.0, 0.3) for i, solver in enumerate(solvers)
+    ]
+    ax = draw(records, tmp_path / "engine.png")
+    shapes = {dots.get_paths()[0].vertices.tobytes() for dots in ax.collections if dots.get_label() in solvers}
+    assert len(shapes) == len(solvers)

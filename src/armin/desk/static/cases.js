@@ -188,10 +188,10 @@ export class Cases {
     this.tell(t("cases_progress", { done: this.list.filter((one) => one.answer).length, all: this.list.length }));
   }
 
-  // letters for whoever has an answer, in one file
+  // letters for whoever has an answer, in one file; where the time ran out nothing was decided
   async letters() {
     this.keep();
-    const ready = this.list.filter((one) => one.answer);
+    const ready = this.list.filter((one) => one.answer && one.answer.outcome !== "out_of_time");
     const pages = [];
     await this.each(ready, "letters_progress", async (one, signal) => { pages.push(await this.desk.letter(one, signal)); });
     if (pages.length) save("letters.html", joined(pages), "text/html");

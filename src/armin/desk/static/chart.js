@@ -16,8 +16,11 @@ function ticks(top) {
   return list;
 }
 
-function shares(low) {
-  const step = low >= 0.8 ? 0.05 : low >= 0.5 ? 0.1 : 0.25;
+const NARROW = 330; // pixels below which every mark needs twice the room
+
+function shares(low, wide) {
+  const steps = [0.05, 0.1, 0.25, 0.5];
+  const step = steps[(low >= 0.8 ? 0 : low >= 0.5 ? 1 : 2) + (wide < NARROW ? 1 : 0)];
   const list = [];
   for (let i = Math.round(low / step); i * step <= 1.0001; i += 1) list.push(i * step);
   return list;
@@ -66,11 +69,11 @@ export function staircase(points, { width, asked, end, words, selected, onPick }
       s("line", { class: "grid", x1: EDGE.left, x2: wide - EDGE.right, y1: y(cost), y2: y(cost) }),
       s("text", { class: "tick", x: EDGE.left - 8, y: y(cost) + 4, "text-anchor": "end" }, costMark(cost)),
     ]),
-    ...shares(low).map((share) => s("text", {
+    ...shares(low, wide).map((share) => s("text", {
       class: "tick", x: x(share), y: floor + 18, "text-anchor": share > 0.97 ? "end" : "middle",
     }, shareMark(share))),
     s("text", { class: "axis", x: EDGE.left, y: 12 }, t("axis_y")),
-    s("text", { class: "axis", x: wide - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, t("axis_x")),
+    s("text", { class: wide < NARROW ? "axis is-narrow" : "axis", x: wide - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, t("axis_x")),
   );
   if (last < 0.9999 && end !== "optimal") {
     svg.append(s("rect", {

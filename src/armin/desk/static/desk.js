@@ -460,6 +460,7 @@ function showCase(one) {
   const errors = form.errors();
   if (errors.length) form.showErrors(errors);
   else if (one.answer) ask({ focus: true });
+  else byId("form").scrollIntoView({ block: "nearest" });
 }
 
 function onEdit() {

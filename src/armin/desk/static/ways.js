@@ -2,7 +2,7 @@
 
 import { lowest, staircase } from "./chart.js";
 import { h } from "./dom.js";
-import { costMark, said, shareMark, t } from "./words.js";
+import { costMark, current, said, t } from "./words.js";
 
 // plans: [{ recourse, index }], the first is the one in force; null while loading, false if it failed
 export function waysCard({ plans, choice, onChoose }) {
@@ -41,7 +41,8 @@ function bar(recourse, plans) {
 
 // the plans side by side, with their numbers
 function table(plans) {
-  const share = ({ recourse }) => (recourse.share === null ? "" : shareMark(recourse.share));
+  // the share that the plan's own card states
+  const share = ({ recourse: { said: words } }) => { const { full } = words[current()]; return full === null ? "" : t("percent", { number: full }); };
   const timed = plans.some((plan) => said(plan.recourse).time);
   const columns = ["plan", "changes", "effort", "share", ...(timed ? ["time"] : []), "cost"];
   const head = columns.map((word) => h("th", { scope: "col" }, t(`compare_${word}`)));
