@@ -24,6 +24,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 from typer.testing import CliRunner
 
 from armin import ARMIN, Schema
@@ -618,6 +619,12 @@ def test_from_a_file_to_a_plan(folder: Path) -> None:
     assert "# 'last_bill' sounds like history" in schema.stdout
     (folder / "schema.toml").write_text(schema.stdout, encoding="utf-8")
     found = Schema.from_toml(folder / "schema.toml")
+    assert found.decisions == {}
+    head, _, names = schema.stdout.partition("# [decisions]")
+    assert names == '\n# "0" = "..."\n# "1" = "..."\n'
+    named = head + f"# [decisions]{names}".replace("# ", "").replace('"1" = "..."', '"1" = "granted"')
+    assert Schema.from_toml(named).called(1) == "granted"
+    assert "decisions" not in call("schema", str(folder / "train.csv")).stdout
     assert {f.name for f in found if f.actionable} == {"last_bill", "income", "debt"}
     assert found.carried == ["customer_id", "applied", "zip"]
 
@@ -644,6 +651,20 @@ def test_pack_says_what_advice_may_touch(folder: Path) -> None:
     )
     assert told.exit_code == 0, told.output
     assert f"Row {people['customer_id'].iloc[0]}:" in told.output
+
+
+def test_a_model_that_is_not_read_is_a_note_on_the_command_line(folder: Path) -> None:
+    numbers().assign(decision=labels()).to_csv(folder / "numbers.csv", index=False)
+    Schema.infer(numbers()).to_toml(folder / "numbers.toml")
+    joblib.dump(SVC().fit(numbers(), labels()), folder / "svc.joblib")
+    packed = call(
+        "pack", "--model", str(folder / "svc.joblib"), "--trust", "--train", str(folder / "numbers.csv"),
+        "--label-column", "decision", "--schema", str(folder / "numbers.toml"), "--desired", "1",
+        "--output", str(folder / "svc.armin"),
+    )  # fmt: skip
+    assert packed.exit_code == 0, packed.output
+    assert "Note: An SVC is read when it has a linear kernel" in packed.output
+    assert "BlackBoxWarning" not in packed.output
 
 
 @pytest.mark.parametrize(

@@ -205,9 +205,11 @@ def bent(rows: int) -> tuple[Schema, np.ndarray]:
     return schema, np.column_stack([a, b])
 
 
-def test_auto_takes_what_is_clearly_better_and_says_so() -> None:
+def test_auto_takes_what_is_clearly_better_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     schema, codes = bent(800)
-    sampler = AutoSampler(("marginal", "donors"), rows=60).fit(codes, schema)
+    with caplog.at_level("INFO", "armin"):
+        sampler = AutoSampler(("marginal", "donors"), rows=60).fit(codes, schema)
+    assert caplog.messages == [str(sampler.message)] == sampler.kept()[:1]
     assert sampler.taken_ == "donors"
     assert sampler.scores_["donors"] < sampler.scores_["marginal"]
     assert repr(sampler).endswith(": NearestDonors()")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,9 +38,13 @@ def main() -> None:
 
 @contextmanager
 def told_plainly() -> Iterator[None]:
-    """An error becomes one message and exit code 2; one that nobody foresaw does not show anybody's data."""
+    """An error becomes one message and exit code 2; one that nobody foresaw does not show anybody's data.
+
+    A warning of ARMIN's own becomes a note, without the line of code that raised it.
+    """
     try:
-        yield
+        with _noted_plainly():
+            yield
     except ArminError as error:
         tell(f"Error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(2) from None
@@ -64,6 +69,21 @@ def told_plainly() -> Iterator[None]:
             err=True,
         )
         raise typer.Exit(2) from None
+
+
+@contextmanager
+def _noted_plainly() -> Iterator[None]:
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if category.__module__.partition(".")[0] == "armin":
+                tell(f"Note: {' '.join(str(message).split())}", err=True)
+            else:
+                others(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def _version(wanted: bool) -> None:

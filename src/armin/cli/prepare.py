@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,11 +19,15 @@ from armin.cli.run import on_terminal
 from armin.errors import DataError, MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from armin.promise import Calibration
 
 __all__ = ["calibrate", "demo", "guess_schema", "serve", "warm_up"]
 
 Trust = Annotated[bool, typer.Option("--trust", help="Do load it, even if that runs the code it holds.")]
+MOST_LABELS = 10
+"""With more labels than this, a column holds no decisions that have names."""
 WEB = 'The desk needs the library {name!r}. Install it with: pip install "armin[web]"'
 
 
@@ -47,8 +52,20 @@ def guess_schema(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SchemaNote)  # the review says the same, beside the column
             schema = Schema.infer(frame)
-        review = schema.review(frame, None if label_column is None else table[label_column].astype(str))
-        typer.echo(escaped(schema.to_toml(review=review)), nl=False)
+        labels = None if label_column is None else table[label_column].astype(str)
+        review = schema.review(frame, labels)
+        typer.echo(escaped(schema.to_toml(review=review) + _names_to_give(labels)), nl=False)
+
+
+def _names_to_give(labels: pd.Series[str] | None) -> str:
+    """Comments that show where the decisions get their names; nothing where the labels are not known, or many."""
+    from armin.words import Message
+
+    found = [] if labels is None else sorted(labels[labels != "nan"].unique())
+    if not 2 <= len(found) <= MOST_LABELS:
+        return ""
+    lines = [str(Message("review.decisions")), "[decisions]", *(f'{json.dumps(label)} = "..."' for label in found)]
+    return "\n" + "".join(f"# {line}\n" for line in lines)
 
 
 @app.command()

@@ -134,7 +134,7 @@ def play_orders(
     # a shuffled list still holds each of the others equally often
     weights = np.zeros((people.shape[0], len(players)))
     variance = np.zeros_like(weights)
-    for i, person in enumerate(followed(people, "progress.weigh")):
+    for i, person in enumerate(followed(list(people), "progress.weigh")):
         steps = _steps(value, person, others[met], players, orders)
         weights[i] = steps.mean(axis=0)
         pairs = (steps[0::2] + steps[1::2]) / 2
