@@ -164,6 +164,8 @@ class TestWhatIsMissing:
             text = pages[f"section-{letter}" if letter in PAGES else "reproduction"]
             if gaps.absent:
                 assert f"- {gaps.experiment}, {gaps.whole} of " in text
+            if mine:  # what is there is shown, whatever else is not
+                assert f"`python -m experiments rows {gaps.experiment}" in text, gaps.experiment
             for cell in gaps.absent if mine else ():
                 assert f"{cell.dataset} {cell.model}" in said_gaps([gaps])
 

@@ -170,33 +170,45 @@ def _engine(read: Rows, rows: list[Row]) -> list[str]:
     timed = [r for r in rows if r.get("engine") is not None]
     if not timed:
         return [NONE]
-    body = []
-    for (dataset, model, method), group in by(timed, "dataset", "model", "method").items():
-        whole = sorted(r["seconds"] for r in group)
-        search = sorted(r["engine"] for r in group)
-        body.append([
-            dataset, model, label_of(method), len(group), *(_shown(at(search, q)) for q in (0.5, 0.95)),
-            *(_shown(at(whole, q)) for q in (0.5, 0.95)), f"{100 * sum(search) / sum(whole):.0f} %",
-        ])  # fmt: skip
-    head = [
-        "data set", "model", "method", "people", "search, median", "95th percentile", "end to end, median",
-        "95th percentile", "share of the search",
-    ]  # fmt: skip
+    head = ["method", "people", "search, median", "95th percentile", "end to end, median", "95th percentile",
+            "share of the search"]  # fmt: skip
+    every = [[*key, *_spent(group)] for key, group in by(timed, "dataset", "model", "method").items()]
+    table = markdown(["data set", "model", *head], [[d, m, label_of(k), *rest] for d, m, k, *rest in every])
     return [
         "Two values missing. *Search*: what the solver takes to find and prove the action. *End to end*: with drawing "
-        "completions, stating the problem, asking the model and checking, as in the tables above.",
-        markdown(head, body),
+        "completions, stating the problem, asking the model and checking, as in the tables above. All data sets "
+        "together:",
+        markdown(
+            ["model", *head],
+            [[m, label_of(k), *_spent(group)] for (m, k), group in sorted(
+                by(timed, "model", "method").items(), key=lambda item: _order(timed, item[0]))],
+        ),
         read.source("engine"),
-    ]
+        f"<details><summary>By data set</summary>\n\n{table}\n\n</details>",
+        read.source("engine"),
+    ]  # fmt: skip
 
 
-def at(ordered: list[float], share: float) -> float:
-    """The quantile of ordered numbers.
+def _order(rows: list[Row], pair: tuple[str, str]) -> tuple[int, int]:
+    """Models and methods in the order in which they first come."""
+    models, methods = list(by(rows, "model")), list(by(rows, "method"))
+    return models.index(pair[0]), methods.index(pair[1])
+
+
+def _spent(rows: list[Row]) -> list[object]:
+    """People, and medians and 95th percentiles of the seconds in the search and from end to end."""
+    search, whole = [r["engine"] for r in rows], [r["seconds"] for r in rows]
+    shares = [_shown(at(values, share)) for values in (search, whole) for share in (0.5, 0.95)]
+    return [len(rows), *shares, f"{100 * sum(search) / sum(whole):.0f} %"]
+
+
+def at(values: list[float], share: float) -> float:
+    """A quantile.
 
     >>> at([1.0, 2.0, 3.0], 0.5)
     2.0
     """
-    return float(np.quantile(ordered, share))
+    return float(np.quantile(values, share))
 
 
 def _shown(seconds: float) -> str:

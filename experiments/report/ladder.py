@@ -48,7 +48,7 @@ def ladder(read: Rows, pictures: Path) -> list[str]:
 def _models(read: Rows) -> list[str]:
     rows = read("models")
     if not rows:
-        return [NONE]
+        return [NONE, *_scaled(read)]
     body = []
     for r in rows:
         theirs = published(r["dataset"], r["model"], "optimal") if r["model"].endswith("-published") else None
