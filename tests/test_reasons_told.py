@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -81,6 +82,7 @@ def test_a_letter_without_a_plan_has_four_true_reasons_and_no_protected_one():
     assert "LATE IS 49" in flat(section)
     assert "SEX" not in section
     assert "AGE" not in section
+    assert not {"SEX", "AGE"} & set(re.findall(r"\w+", letter.text.upper().partition("WE DO NOT NAME")[2]))
     insisted = write_letter(plan, row, schema=explainer.schema, reasons=why, protected=True)
     assert len(why.statements(protected=True)) == 4
     assert "We do not name traits" not in flat(insisted.text)

@@ -267,7 +267,8 @@ def _no_plan(notice: Notice) -> Section:
     ]
     groups = {
         "may": [f.name for f in features if f.actionable and f.name not in {*notice.locked, *frozen}],
-        "fixed": [f.name for f in features if not f.actionable],
+        # what is only carried along nobody decides about, and that protected traits stay goes without saying
+        "fixed": [f.name for f in features if not (f.actionable or f.protected or f.kind == "carried")],
         "frozen": [name for name in frozen if name not in notice.locked],
         "locked": list(notice.locked),
     }
