@@ -23,6 +23,8 @@ PAGES = "lmpr"
 def write_pages(folder: Path, docs: Path, *, few: bool = False) -> list[Path]:
     """Write ``reproduction.md``, the pages of the sections that have their own, and all figures.
 
+    A page without a single row is not written: one that is there stays as it is.
+
     Parameters
     ----------
     folder : where the rows are
@@ -30,8 +32,11 @@ def write_pages(folder: Path, docs: Path, *, few: bool = False) -> list[Path]:
     few : whether they are the rows of a quick run
     """
     read = _some(folder, docs, few)
-    pages = [_whole(read, docs), *(_section(read, docs, letter) for letter in PAGES)]
-    shown = {name for page in pages for name in re.findall(r"img/paper/([^)]*)\.svg", page.read_text(encoding="utf-8"))}
+    pages = [_section(read, docs, letter) for letter in PAGES if any(map(read, _names(letter)))]
+    if any(read(name) for name, experiment in EXPERIMENTS.items() if experiment.letter not in PAGES):
+        pages.insert(0, _whole(read, docs))
+    every = [page.read_text(encoding="utf-8") for page in docs.glob("*.md")]
+    shown = {name for page in every for name in re.findall(r"img/paper/([^)]*)\.(?:svg|png)", page)}
     for picture in (docs / "img" / "paper").glob("*.*"):
         if picture.stem not in shown and picture.suffix in (".svg", ".png"):
             picture.unlink()  # of another run, which had rows that this one does not have
