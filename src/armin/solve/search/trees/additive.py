@@ -1,6 +1,6 @@
 """Tables of a tree ensemble in which no tree asks about more than two features.
 
-Such a model (an explainable boosting machine, naive Bayes, stumps) is a sum of tables over the cells of one feature or
+Such a model (an explainable boosting machine, stumps) is a sum of tables over the cells of one feature or
 of two. Trees over the same features are added up, in fixed point, so that their order does not matter; the values of
 each tree stay beside them, for the model's own sum.
 """
