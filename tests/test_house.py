@@ -12,6 +12,7 @@ FOREIGN = {
     "bundle/model.py": {"_n_features_in"},  # LightGBM's, put back after loading
     "bundle/trees.py": {"_raw_predict_init"},  # what a booster starts from has no other name
     "compiling.py": {"_cache", "_compile_for_args", "_get_module_for_linking"},  # numba's
+    "explainer/pool.py": {"_exit"},  # Python's own way to end a process whose parent is gone
     "solve/search/handed.py": {"_fields", "_getvalue"},  # a named tuple's own public one, and numba's
     "words/message.py": {"_values"},  # its own class, compared with its twin
 }

@@ -396,7 +396,7 @@ def test_own_texts_cannot_empty_what_is_required(case):
 
 
 def test_a_pack_of_your_own(case, tmp_path):
-    source = resources.files("armin.letter.packs").joinpath("plain.toml").read_text("utf-8")
+    source = resources.files("armin.letter").joinpath("packs", "plain.toml").read_text("utf-8")
     own = source + (
         '\n[[section]]\nname = "ombudsman"\nrequired = true\nsource = "our bank\'s own rules, 7"\n'
         'title = "own.title"\ntexts = ["own.text"]\nneeds = ["ombudsman"]\n'
@@ -581,7 +581,7 @@ def test_the_demo_names_its_sender_and_its_values_in_both_languages(bundle):
 
 
 def test_a_packaged_pack_is_valid_toml_and_nothing_else_lies_beside_it():
-    for entry in resources.files("armin.letter.packs").iterdir():
+    for entry in resources.files("armin.letter").joinpath("packs").iterdir():
         if entry.name.endswith(".toml"):
             names = [section["name"] for section in tomllib.loads(entry.read_text("utf-8"))["section"]]
             assert set(OWN) <= set(names)

@@ -15,7 +15,7 @@ from armin.bundle.sign import signer_of
 from armin.bundle.types import unknown_types
 from armin.errors import ArminError, DataError, MissingDependencyError
 from armin.letter.own import check_words
-from armin.schema.toml import parse_toml
+from armin.toml import parse_toml
 
 __all__ = ["CLAIMED", "inspect_bundle", "own_texts"]
 

@@ -19,6 +19,7 @@ OWN = ("decision", "reasons", "plan", "alternatives", "blanks", "sure", "promise
 """Sections whose sentences the letter makes itself; a pack only says where they stand and whether they are required."""
 KINDS = ("text", "lines", "date", "deadline", "choice")
 LETTERS = ("rejected", "accepted", "incomplete")
+_FOLDER = files("armin.letter") / "packs"  # not by its own name: a folder that is imported hides the function
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def packs() -> tuple[str, ...]:
     >>> packs()
     ('education', 'eu-credit', 'eu-employment', 'plain', 'us-credit')
     """
-    found = (entry.name for entry in files("armin.letter.packs").iterdir())
+    found = (entry.name for entry in _FOLDER.iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
 
@@ -174,7 +175,7 @@ def _packaged(name: str) -> Pack:
             f"The 'pack' of a letter must be one of: {', '.join(packs())}; or a TOML file of your own. "
             f"Got {name!r} instead."
         )
-    return _pack(name, tomllib.loads((files("armin.letter.packs") / f"{name}.toml").read_text(encoding="utf-8")))
+    return _pack(name, tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
 
 
 def _pack(name: str, table: Mapping[str, Any]) -> Pack:

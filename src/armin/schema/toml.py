@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,18 +11,15 @@ from armin.errors import SchemaError
 from armin.schema.feature import Feature
 from armin.schema.rules import Rule, rule_from_dict
 from armin.schema.shown import Shown
+from armin.toml import parse_toml
 
 if TYPE_CHECKING:
     from armin.schema.table import Schema
 
-__all__ = ["FORMAT", "parse_toml", "read_toml", "schema_from_dict", "schema_to_dict", "write_toml"]
+__all__ = ["FORMAT", "read_toml", "schema_from_dict", "schema_to_dict", "write_toml"]
 
 FORMAT = 1
 """Version of the file format."""
-
-_MOST_PARTS = 50
-_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-_LONG_KEY = re.compile(rf"(?<![\w\\-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_MOST_PARTS}}}")
 
 _HEADER = """\
 # What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal; or carried: passed on as it is.
@@ -187,27 +182,6 @@ def read_toml(source: str | Path) -> tuple[tuple[Feature, ...], tuple[Rule, ...]
             raise SchemaError(f"There is no schema file {str(path)!r}. Write one with schema.to_toml(path).")
         source = path.read_text(encoding="utf-8")
     return schema_from_dict(parse_toml(source))
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    r"""What TOML text says, if it is no more nested than a schema is: reading takes the square of a key's length.
-
-    >>> parse_toml("a.b = 1\n")
-    {'a': {'b': 1}}
-    >>> parse_toml(".".join("a" * 99) + " = 1\n")
-    Traceback (most recent call last):
-        ...
-    armin.errors.SchemaError: The schema is not valid TOML: a key with more than 50 parts. A schema needs five.
-    """
-    if _LONG_KEY.search(text):
-        raise SchemaError(
-            f"The schema is not valid TOML: a key with more than {_MOST_PARTS} parts. A schema needs five."
-        )
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # too many digits, too deep; TOMLDecodeError is one of the first
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).rstrip(".")
-        raise SchemaError(f"The schema is not valid TOML: {reason}.") from None
 
 
 def _tidy(number: float | None) -> float | int | None:
