@@ -242,7 +242,7 @@ def outcome(kind: str, make: Callable[[], Any], method: str = "auto") -> str:
             asked = "" if method == "blackbox" else f" With method='blackbox': {outcome(kind, make, 'blackbox')}."
             return f"refused: {str(error).split('. ')[0]}.{asked}"
     how = type(explainer.fitted_.read.model).__name__
-    return f"read as {how}, {answer.status.value}" if how != "BlackBox" else answer.status.value
+    return f"{'asked in order of cost' if how == 'BlackBox' else f'read as {how}'}, {answer.status.value}"
 
 
 def points() -> str:

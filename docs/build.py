@@ -119,7 +119,8 @@ PAGE = """# Models
 A classifier is read once, into plain arrays that every solver understands. The law that the tests hold it to:
 **what was read accepts a row exactly when the user's own `predict` returns the desired label** (or `predict_proba`
 gives it at least `threshold`), on random rows, at every split threshold and at its two floating-point neighbours, on
-categories that were never seen, with and without blanks. What cannot be read that way is refused, with a reason.
+categories that were never seen, with and without blanks. What cannot be read that way is
+asked in order of cost, with a warning that says why; any other `method` than "auto" refuses it.
 Whatever a solver finds is judged again by the user's own classifier before anybody sees it.
 
 ## Read exactly
@@ -295,7 +296,8 @@ table); the costs of their plans were the same.
 ## Tutorials of other libraries, as tried
 
 `python -m benchmarks.tutorials` builds the classifiers of other libraries' own tutorials, fits them on a small table of ours
-with the same kinds of columns, and explains one person who hides a value.
+with the same kinds of columns, and explains one person who hides a value, with the default method. None is refused; seven cannot be
+read, and are asked in order of cost.
 
 | library | tutorial | columns | outcome |
 |---|---|---|---|
@@ -305,17 +307,17 @@ with the same kinds of columns, and explains one person who hides a value.
 | scikit-learn | Pipeline ANOVA SVM: SelectKBest, LinearSVC | numbers | read as LinearModel, optimal |
 | scikit-learn | Permutation importance: imputed, ordinal, RandomForestClassifier | words, blanks | read as TreeEnsemble, optimal |
 | scikit-learn | Categorical support in gradient boosting: ordinal, native categories | words, blanks | read as TreeEnsemble, optimal |
-| scikit-learn | Hard votes of LogisticRegression, RandomForestClassifier, GaussianNB | numbers | refused: A VotingClassifier with hard votes is read when its members are single decision trees. With method='blackbox': optimal. |
-| scikit-learn | Soft votes of the same | numbers | refused: A VotingClassifier is read when its members are DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, whose probabilities are sums of trees. With method='blackbox': optimal. |
-| scikit-learn | Stack of RandomForestClassifier and a scaled LinearSVC | numbers | refused: Classifiers are read together when all take the same inputs. With method='blackbox': optimal. |
-| scikit-learn | Probability calibration of GaussianNB, isotonic (ensemble=True) | numbers | refused: A CalibratedClassifierCV is read when it maps the score of one classifier of two classes, or averages sigmoids of linear scores. With method='blackbox': optimal. |
+| scikit-learn | Hard votes of LogisticRegression, RandomForestClassifier, GaussianNB | numbers | asked in order of cost, optimal |
+| scikit-learn | Soft votes of the same | numbers | asked in order of cost, optimal |
+| scikit-learn | Stack of RandomForestClassifier and a scaled LinearSVC | numbers | asked in order of cost, optimal |
+| scikit-learn | Probability calibration of GaussianNB, isotonic (ensemble=True) | numbers | asked in order of cost, optimal |
 | scikit-learn | The same with ensemble=False | numbers | read as LinearModel, optimal |
 | scikit-learn | Post-tuning the decision threshold: scaled LogisticRegression | numbers | read as LinearModel, optimal |
 | scikit-learn | Multi-layer perceptron behind StandardScaler | numbers | read as ReluNetwork, optimal |
 | scikit-learn | AdaBoostClassifier | numbers | read as TreeEnsemble, optimal |
 | scikit-learn | GradientBoostingClassifier | numbers | read as TreeEnsemble, optimal |
-| scikit-learn | KNeighborsClassifier behind StandardScaler | numbers | refused: ARMIN cannot read a sklearn.KNeighborsClassifier exactly. With method='blackbox': optimal. |
-| scikit-learn | SVC with an RBF kernel behind StandardScaler | numbers | refused: An SVC is read when it has a linear kernel and two classes. With method='blackbox': optimal. |
+| scikit-learn | KNeighborsClassifier behind StandardScaler | numbers | asked in order of cost, optimal |
+| scikit-learn | SVC with an RBF kernel behind StandardScaler | numbers | asked in order of cost, optimal |
 | skrub | Getting started: tabular_pipeline('classifier') | words, blanks | read as TreeEnsemble, optimal |
 | skrub | tabular_pipeline(HistGradientBoostingClassifier()) | words, blanks | read as TreeEnsemble, optimal |
 | skrub | tabular_pipeline(LogisticRegression()) | words, blanks | read as LinearModel, optimal |
@@ -330,7 +332,7 @@ with the same kinds of columns, and explains one person who hides a value.
 | interpret | ExplainableBoostingClassifier with blanks | words, blanks | read as TreeEnsemble, optimal |
 | interpret | Interpretable classification: its LogisticRegression | numbers | read as LinearModel, optimal |
 | interpret | Interpretable classification: its ClassificationTree | numbers | read as TreeEnsemble, optimal |
-| interpret | Explaining black boxes: PCA, RandomForestClassifier | numbers | refused: The steps PCA mix columns, which can be followed exactly for linear models and ReLU networks, not for a TreeEnsemble. With method='blackbox': optimal. |
+| interpret | Explaining black boxes: PCA, RandomForestClassifier | numbers | read as TreeEnsemble, optimal |
 | optbinning | Binning process: BinningProcess, LogisticRegression | words | read as LinearModel, optimal |
 | optbinning | Binning process with selection_criteria | words | read as LinearModel, optimal |
 | optbinning | Binning process, HistGradientBoostingClassifier | words | read as TreeEnsemble, optimal |

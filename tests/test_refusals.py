@@ -8,12 +8,22 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import armin
 from armin import ARMIN, ArminError, ImputationAR, RobustAR, Schema
-from armin.errors import DataError, MissingDependencyError, ModelError, NotFittedError, ParameterError, SchemaError
+from armin.errors import (
+    DataError,
+    MissingDependencyError,
+    ModelError,
+    NotFittedError,
+    ParameterError,
+    SchemaError,
+    UnreadableError,
+)
 from armin.explainer.reading import BlackBoxWarning
 from armin.schema import SchemaNote
 
@@ -53,6 +63,19 @@ def test_a_model_that_is_not_supported_names_what_is_and_works_as_a_black_box(wo
     answer = box.explain({"amount": 0, "rate": None})
     assert answer.outcome == "plan"
     assert answer.validity.share >= 0.75
+
+
+def test_what_a_reader_does_not_take_is_asked_in_order_of_cost(world):
+    """The default calibration around a forest is a mean of steps: neither linear nor a sum of trees, but it decides."""
+    numbers = world.X[["amount", "rate"]]
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0)
+    model = CalibratedClassifierCV(forest, method="isotonic", cv=2).fit(numbers, world.y)
+    schema = Schema.infer(numbers, step={"rate": 2.0})
+    with pytest.raises(UnreadableError, match=r"averages 2 classifiers.*ensemble=False"):
+        ARMIN(model, schema, desired="yes", method="search").fit(numbers)
+    with pytest.warns(BlackBoxWarning, match=r"ensemble=False.*in order of cost"):
+        asked = ARMIN(model, schema, desired="yes", max_options=8, n_samples=10).fit(numbers)
+    assert asked.explain({"amount": 0, "rate": None}).found
 
 
 def test_a_regressor(world):

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError, UnreadableError
+from armin.errors import UnreadableError
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense, dense_but
 from armin.models.kinds import Among, Decision, Model, TreeEnsemble
@@ -39,7 +39,7 @@ def read_ebm(estimator: Any, target: Target) -> TreeEnsemble:
     True
     """
     if not estimator.term_features_:
-        raise ModelError("An ExplainableBoostingClassifier is read when it has terms. This one has none.")
+        raise UnreadableError("An ExplainableBoostingClassifier is read when it has terms. This one has none.")
     base = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64))
     sign, decision = _decide(estimator, target, base.size)
     trees = [

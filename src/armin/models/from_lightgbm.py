@@ -117,10 +117,10 @@ def _check(estimator: Any, text: _Text, target: Target) -> None:
             "Use method='blackbox'."
         )
     if any(tree.get("is_linear", "0") != "0" for tree in text.trees):
-        raise ModelError("An LGBMClassifier is read when its leaves are constants. Fit it with linear_tree=False.")
+        raise UnreadableError("An LGBMClassifier is read when its leaves are constants. Fit it with linear_tree=False.")
     for name, value in estimator.get_params().items():
         if name in ("pred_early_stop", "num_iteration_predict", "start_iteration_predict") and value:
-            raise ModelError(
+            raise UnreadableError(
                 f"An LGBMClassifier is read when predict adds up all its trees. This one has {name}={value!r}. "
                 "Leave it out."
             )

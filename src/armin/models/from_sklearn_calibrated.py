@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError
+from armin.errors import UnreadableError
 from armin.models.asked import Asked
 from armin.models.decide import Given, Target, Verdict, decide_by_score
 from armin.models.from_sklearn_meta import inner_of, prepare_inner, read_calibrated, with_inner
@@ -95,8 +95,8 @@ def _prepare(estimator: Any) -> Prepare:
     return prepare_inner(estimator) if _inner(estimator) is not None else dense
 
 
-def _refused(count: int, what: str) -> ModelError:
-    return ModelError(
+def _refused(count: int, what: str) -> UnreadableError:
+    return UnreadableError(
         "A CalibratedClassifierCV is read when it maps the score of one classifier of two classes, or averages "
         f"sigmoids of linear scores. This one averages {count} classifiers, {what} among them. Fit it with "
         "ensemble=False, or use method='blackbox'."

@@ -30,7 +30,7 @@ def read_linear(estimator: Any, target: Target) -> LinearModel:
     if getattr(getattr(estimator, "_label_binarizer", None), "y_type_", "").startswith("multilabel"):
         raise ModelError(f"ARMIN reads classifiers with one output. This {name} has several. Fit one for each.")
     if not isinstance(estimator.coef_, np.ndarray):
-        raise ModelError(f"The coefficients of this {name} are sparse. Call its densify() first.")
+        raise UnreadableError(f"The coefficients of this {name} are sparse. Call its densify() first.")
     weights, intercept = _coefficients(estimator)
     if weights.shape[0] > 1:
         refuse_threshold(target, name)
@@ -59,7 +59,7 @@ def read_svc(estimator: Any, target: Target) -> LinearModel:
     if target.around is None:
         refuse_threshold(target, "SVC")  # its probabilities come from a second model, fitted by cross-validation
     if not isinstance(estimator.coef_, np.ndarray):
-        raise ModelError("The coefficients of this SVC are sparse. Fit it on a dense matrix.")
+        raise UnreadableError("The coefficients of this SVC are sparse. Fit it on a dense matrix.")
     weights, intercept = _coefficients(estimator)
     if target.around is not None:
         sign, decision = decide_by_score(Verdict(_Scores(), target), "SVC")

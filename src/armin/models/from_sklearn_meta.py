@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.errors import ModelError, UnreadableError
+from armin.errors import UnreadableError
 from armin.models.decide import Around, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.from_sklearn_trees import as_tree, decide_shares, shares
 from armin.models.inputs import Prepare
@@ -177,7 +177,7 @@ def read_adaboost(estimator: Any, target: Target) -> TreeEnsemble:
     members, name = list(estimator.estimators_), type(estimator).__name__
     check_members(members, name)
     if getattr(estimator, "algorithm", "SAMME") == "SAMME.R":
-        raise ModelError(
+        raise UnreadableError(
             f"A {name} is read when its algorithm is 'SAMME'. This one has 'SAMME.R'. Fit it with 'SAMME'."
         )
     n_classes = int(target.classes.size)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.errors import ModelError, UnreadableError
+from armin.errors import UnreadableError
 from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score
 from armin.models.from_sklearn_meta import mean_of_shares, placed, single_trees
@@ -244,7 +244,7 @@ def _read_trees(estimator: Any, members: list[Any], weights: Any, target: Target
         total = float(len(members) if weights is None else np.asarray(weights, dtype=np.float64).sum())
         return mean_of_shares(trees, total, estimator, target)
     if target.around is not None:
-        raise ModelError("A classifier around hard votes cannot be read. Fit the votes with voting='soft'.")
+        raise UnreadableError("A classifier around hard votes cannot be read. Fit the votes with voting='soft'.")
     return plant(
         trees, np.zeros(n_classes), Among(target.accepted, n_classes), int(estimator.n_features_in_),
         input_precision="float32",

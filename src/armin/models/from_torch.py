@@ -214,7 +214,9 @@ def _affine_layers(module: Any) -> tuple[list[FloatArray], list[FloatArray]]:
             continue
         if name == "ReLU":
             if not weights:
-                raise ModelError("A TorchClassifier is read when its first layer is Linear or BatchNorm1d. Got ReLU.")
+                raise UnreadableError(
+                    "A TorchClassifier is read when its first layer is Linear or BatchNorm1d. Got ReLU."
+                )
             cut = True
             continue
         matrix, shift = _affine(layer, name)
@@ -225,7 +227,7 @@ def _affine_layers(module: Any) -> tuple[list[FloatArray], list[FloatArray]]:
             weights[-1], biases[-1] = weights[-1] @ matrix, biases[-1] @ matrix + shift
         cut = False
     if not weights:
-        raise ModelError("A TorchClassifier is read when its module has a Linear layer. This one has none.")
+        raise UnreadableError("A TorchClassifier is read when its module has a Linear layer. This one has none.")
     if cut:  # a ReLU at the end
         width = weights[-1].shape[1]
         weights.append(np.eye(width))
