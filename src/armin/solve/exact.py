@@ -12,7 +12,8 @@ from armin.solve.stopping import Callback
 __all__ = ["EXACT", "Method", "check_time_limit", "listing_is_quick", "picked"]
 
 FEW_STEPS = 200_000
-"""Up to this many steps (choices times candidates times the size of the model), "auto" lists all choices."""
+"""Up to this many steps, "auto" lists all choices: for each of them, the model's inputs, and the size of the model for
+each candidate."""
 
 
 def check_time_limit(time_limit: float | None) -> None:
@@ -48,7 +49,7 @@ def listing_is_quick(problem: Problem) -> bool:
         size = model.n_trees
     elif isinstance(model, ReluNetwork):
         size = sum(bias.size for bias in model.biases)
-    return problem.n_choices * problem.n_candidates * size <= FEW_STEPS
+    return problem.n_choices * (model.n_inputs + problem.n_candidates * size) <= FEW_STEPS
 
 
 def _search(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:
