@@ -64,6 +64,13 @@ def test_what_a_dive_offers_was_evaluated_by_the_model(seed: int) -> None:
         check_one(Truth(problem), solve_robust(problem, "search"), Truth(problem).total)
 
 
+def test_products_without_all_their_digits_are_off_by_more_than_a_part_of_themselves() -> None:
+    """Weights of 1e-323: a margin in parts of the terms is nothing there, and MILO called 1.75 proved where 1.5 is."""
+    problem = hard_problem(np.random.default_rng([1794966208, 0, 7242, HARD_KINDS.index("linear")]), "linear")
+    assert np.abs(problem.model.weights).max() < 1e-320
+    check_one(Truth(problem), solve(problem, "milo"))
+
+
 def test_the_check_notices_wrong_answers() -> None:
     """What is wrong by the least step of a cost, a weight or a status is found out."""
     model = LinearModel(np.ones((1, 1)), np.array([-2.0]), Above(0.0))

@@ -16,6 +16,9 @@ __all__ = ["EXACT", "Tables", "add_common", "expression", "grain", "tabulate"]
 
 EPSILON = float(np.finfo(np.float64).eps)
 
+LEAST = 2 * float(np.finfo(np.float64).smallest_subnormal)
+"""What a product may be off by where it is too small to have all its digits, as it is summed and as it is tabulated."""
+
 SAME = 16 * EPSILON
 """Gains of two candidates that differ by this part of the numbers they came from are the same."""
 
@@ -99,7 +102,7 @@ def tabulate(problem: Problem, weights: FloatArray, intercept: FloatArray, sizes
         gains=tuple(gains),
         low=base - _most(tuple(-gain for gain in gains), base, problem.limit),
         high=base + _most(tuple(gains), base, problem.limit),
-        noise=(weights.shape[0] + 8) * EPSILON * size + 2 * len(gains) * SAME * size,
+        noise=(weights.shape[0] + 8) * EPSILON * size + 2 * len(gains) * SAME * size + (weights.shape[0] + 4) * LEAST,
         grain=step if 0 < step < np.inf and size.max(initial=0.0) < EXACT * step else 0.0,
         unit=UNEVEN * np.where(unit > 0, unit, 1.0) + np.zeros(base.shape[1]),
     )
