@@ -145,7 +145,7 @@ def test_the_whole_journey(window: Window, desk: str, loan_bundle: Any) -> None:
     # the letter, and out of it with Esc
     window.until("document.querySelector('#plan .second-button')")
     window.value("document.querySelector('#plan .second-button').click()")
-    window.until("document.getElementById('letter-note').textContent.includes('ready')")
+    window.until("document.getElementById('letter-note').textContent.includes('here')")
     assert "Dear" in window.value("document.getElementById('letter-page').contentDocument.body.textContent")
     window.check_access()
     window.press("\ue00c")  # Escape

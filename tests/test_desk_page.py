@@ -669,7 +669,7 @@ def test_letter(visit: Callable[..., Visit]) -> None:
     v.page.get_by_role("radio").nth(1).check()
     sentence = v.plan[0]
     v.page.get_by_role("button", name="Letter / print").click()
-    expect(v.page.locator("#letter-note")).to_have_text("The letter is ready to print.")
+    expect(v.page.locator("#letter-note")).to_have_text("The letter is here. Read it before you print it.")
     letter = v.page.frame_locator("#letter-page")
     expect(letter.locator("ol").first).to_contain_text(sentence)
     v.page.get_by_label("Name on the letter (optional)").fill("Ada <b>Lovelace")
@@ -834,7 +834,7 @@ def test_hostile_names_stay_text(visit: Callable[..., Visit], hostile_desk: str)
     expect(body).to_contain_text(EVIL_CATEGORY)
     expect(v.page.locator("legend").first).to_be_visible()  # a question with two answers is not a list
     v.page.get_by_role("button", name="Letter / print").click()
-    expect(v.page.locator("#letter-note")).to_have_text("The letter is ready to print.")
+    expect(v.page.locator("#letter-note")).to_have_text("The letter is here. Read it before you print it.")
     assert v.page.evaluate("window.hacked") is None
     for selector in ("img", "main script", "b"):
         assert v.page.locator(selector).count() == 0

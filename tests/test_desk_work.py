@@ -204,7 +204,7 @@ def test_the_letter_is_about_what_stands_in_the_form(visit: Callable[..., Visit]
     with v.page.expect_request("**/api/v1/letter") as asked:
         v.page.get_by_role("button", name="Letter / print").click()
     assert asked.value.post_data_json["row"]["ExistingLoans"] == 3
-    expect(v.page.locator("#letter-note")).to_have_text("The letter is ready to print.")
+    expect(v.page.locator("#letter-note")).to_have_text("The letter is here. Read it before you print it.")
     # Esc closes it from inside its frame too
     v.page.frame_locator("#letter-page").locator("body").click()
     v.page.keyboard.press("Escape")
@@ -252,7 +252,7 @@ def test_a_small_window_shows_every_button_of_the_letter(visit: Callable[..., Vi
     v = visit(viewport={"width": 320, "height": 256})
     v.load("Kim").ask().settle()
     v.page.get_by_role("button", name="Letter / print").click()
-    expect(v.page.locator("#letter-note")).to_have_text("The letter is ready to print.")
+    expect(v.page.locator("#letter-note")).to_have_text("The letter is here. Read it before you print it.")
     for name in ("Put it on the letter", "Print", "Save as PDF", "Close"):
         button = v.page.get_by_role("button", name=name, exact=True)
         button.scroll_into_view_if_needed()
@@ -558,7 +558,7 @@ def test_the_plan_as_files_and_as_text(visit: Callable[..., Visit]) -> None:
     expect(v.page.locator("#live")).to_have_text("The plan is on the clipboard.")
     assert v.plan[0] in v.page.evaluate("navigator.clipboard.readText()")
     v.page.get_by_role("button", name="Letter / print").click()
-    expect(v.page.locator("#letter-note")).to_have_text("The letter is ready to print.")
+    expect(v.page.locator("#letter-note")).to_have_text("The letter is here. Read it before you print it.")
     with v.page.expect_download() as saved:
         v.page.get_by_role("button", name="Save as PDF").click()
     assert Path(saved.value.path()).read_bytes().startswith(b"%PDF-")
