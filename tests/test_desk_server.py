@@ -37,6 +37,7 @@ from fastapi.responses import PlainTextResponse  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
 
 from armin.cli.limits import Limits  # noqa: E402
+from armin.desk import server  # noqa: E402
 from armin.desk.app import create_app  # noqa: E402
 from armin.desk.clients import Clients  # noqa: E402
 from armin.desk.metrics import Metrics, settle  # noqa: E402
@@ -255,8 +256,31 @@ def test_a_desk_that_is_about_to_stop_says_so_and_still_answers(explainer):
         live.server.should_exit = True
         assert until(lambda: live.ask("/readyz").status_code == 503)
         assert live.ask("/livez").status_code == 200
-        assert live.ask("/api/v1/recourse", json={"row": ROW}).status_code == 200
+        answer = live.ask("/api/v1/recourse", json={"row": ROW})
+        assert (answer.status_code, answer.headers["connection"]) == (200, "close")
         live.server.force_exit = True  # as a second Ctrl+C does
+
+
+def test_a_request_on_an_open_connection_is_answered_although_the_desk_is_stopping(explainer, monkeypatch):
+    """Whoever keeps a connection cannot know that the desk is about to close it."""
+    monkeypatch.setattr(server, "LINGER", 600.0)
+
+    def is_closed():
+        try:
+            live.connect().close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    with Live(explainer, DeskSettings()) as live:
+        address = f"http://127.0.0.1:{live.port}"
+        with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+            assert client.get("/livez").headers.get("connection") != "close"
+            live.server.should_exit = True
+            assert until(is_closed)
+            answer = client.post("/api/v1/recourse", json={"row": ROW})
+            assert (answer.status_code, answer.headers["connection"]) == (200, "close")
+    # nobody is left, so nobody is waited for
 
 
 def test_a_full_queue_is_not_ready_but_alive(held):

@@ -94,6 +94,7 @@ def create_app(bundle: BundleLike, settings: DeskSettings | None = None, secret:
     app.add_middleware(
         Guard, settings=settings, metrics=metrics, routes=routes, open_routes={*PROBES, *page},
         questions={f"{API}/{name}" for name in service.contract}, secret=secret,
+        last_words=lambda: searches.leaving,
     )  # fmt: skip
     return app
 

@@ -9,7 +9,7 @@ import math
 import secrets
 import time
 import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -52,6 +52,7 @@ class Guard:
     open_routes : paths that need no key: health, and the page, which holds no data
     questions : paths that are counted against a client's limits
     secret : makes names of clients for the log; see :class:`armin.desk.clients.Clients`
+    last_words : whether an answer is the last one on its connection, so that nobody sends another request into the void
 
     Examples
     --------
@@ -74,6 +75,7 @@ class Guard:
         open_routes: Collection[str],
         questions: Collection[str] = (),
         secret: bytes = b"",
+        last_words: Callable[[], bool] = lambda: False,
     ) -> None:
         self.app = app
         self.settings = settings
@@ -82,6 +84,7 @@ class Guard:
         self.open_routes = frozenset(open_routes)
         self.questions = frozenset(questions)
         self.clients = Clients(settings, secret or secrets.token_bytes(32))
+        self.last_words = last_words
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -99,6 +102,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if self.last_words():
+                    headers["Connection"] = "close"
             await send(message)
 
         try:

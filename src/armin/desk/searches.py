@@ -62,8 +62,13 @@ class Searches:
         """Whether a further request would be taken."""
         return not self._leaving and self._under_way < self._settings.concurrency + self._settings.queue
 
+    @property
+    def leaving(self) -> bool:
+        """Whether the desk is about to stop."""
+        return self._leaving
+
     def leave(self) -> None:
-        """From now on :attr:`ready` says no; requests are still taken."""
+        """From now on :attr:`ready` says no, and each answer ends its connection; requests are still taken."""
         self._leaving = True
 
     def drain(self) -> None:

@@ -19,14 +19,17 @@ __all__ = ["Server", "make_server"]
 
 BEAT = 1.0
 """Seconds between signs of life."""
+LINGER = 0.5
+"""Seconds in which a connection may still bring a request that was sent before its peer could know of the end."""
 
 
 class Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn may be absent where types are checked
     """A server that tells its supervisor that it lives, and that stops in three steps.
 
-    A signal to stop is first noticed by ``/readyz`` only, for ``notice`` seconds. Then no connection is accepted any
-    more, and requests under way have ``drain`` seconds. Then searches return their best so far, and whoever still waits
-    for a turn is sent away with 503.
+    A signal to stop is first noticed by ``/readyz``, for ``notice`` seconds, and by whoever is answered: each answer is
+    then the last one on its connection, and says so. Then no connection is accepted any more; those that are open may
+    bring one more request within ``LINGER`` seconds, and requests under way have ``drain`` seconds. Then searches
+    return their best so far, and whoever still waits for a turn is sent away with 503.
 
     Attributes
     ----------
@@ -61,7 +64,15 @@ class Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn may be absent whe
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Stop."""
+        await asyncio.sleep(0)  # whoever has called by now is let in
+        for server in self.servers:
+            server.close()
+        for one in sockets or ():
+            one.close()
         self._searches.drain()
+        end = time.monotonic() + LINGER
+        while self.server_state.connections and time.monotonic() < end and not self.force_exit:
+            await asyncio.sleep(0.02)
         await super().shutdown(sockets=sockets)
 
     async def _beat(self, beat: Callable[[int], None]) -> None:
