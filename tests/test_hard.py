@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from armin.models.decide import AmongLinked
 from armin.models.kinds import Above, Among, LinearModel, ReluNetwork
@@ -108,6 +110,18 @@ def test_a_row_is_decided_alike_alone_and_in_any_company(kind: HardKind) -> None
         doubt = doubt_of(largest_inputs(rows), model.magnitudes)
         doubtful += int(model.decision.doubtful(model.outputs(rows), doubt).sum())
     assert doubtful > 100, "next to nothing is at a tie: the test shows little"
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 31, 511, 512, 513, 1023, 1600]), st.integers(0, 5))
+def test_the_largest_inputs_of_many_rows_are_those_of_each_column(seed: int, rows: int, columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    inputs = rng.normal(size=(2 * rows, columns))[::2] * 10.0 ** rng.integers(-300, 300, columns)
+    odd = rng.choice([0.0, np.nan, np.inf, -np.inf, 1.0], inputs.shape, p=[0.0005, 0.0005, 0.0005, 0.0005, 0.998])
+    inputs = np.where(odd == 1.0, inputs, odd)
+    plain = [np.abs(column).max(initial=0.0) for column in inputs.T]
+    np.testing.assert_array_equal(largest_inputs(inputs), plain)
+    np.testing.assert_array_equal(largest_inputs(np.asfortranarray(inputs)), plain)
 
 
 def test_a_cut_at_the_exact_score_of_a_choice() -> None:

@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ParameterError
 from armin.models.kinds import Model
+from armin.models.sums import largest_inputs
 from armin.problem.blocks import Block, Choice
 from armin.problem.found import PathPoint, Solution, Status
 from armin.problem.sums import SumRule
@@ -89,6 +90,11 @@ class Options:
     def same_for_all(self) -> bool:
         """Whether one row of outcomes holds for all candidates."""
         return bool(self.outcomes.shape[0] == 1)
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """The largest magnitude of each model input (E,) over all options; NaN where something is not a number."""
+        return largest_inputs(self.outcomes.reshape(-1, self.outcomes.shape[2])) if self.columns.size else np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)

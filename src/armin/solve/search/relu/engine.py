@@ -9,6 +9,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from armin.models.kinds import ReluNetwork
+from armin.models.sums import largest_inputs
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
 from armin.solve.search.dive import dive
 from armin.solve.search.goals import BETTER, Bans, Cheapest, Goal, Stairs, consider, wanted
@@ -217,7 +218,7 @@ def _share(tables: Net, deep: Deep | None) -> int:
 
 def start_relu(problem: Problem, model: ReluNetwork) -> ReluEngine | None:
     """A search that has not begun; None where some input is not a number."""
-    inputs = (problem.candidates, *(o.outcomes for o in problem.options))
-    if not all(np.isfinite(table).all() for table in inputs):
+    largest = (largest_inputs(problem.candidates), *(option.largest for option in problem.options))
+    if not all(np.isfinite(each).all() for each in largest):
         return None
     return ReluEngine(plan_of(problem, model))

@@ -9,6 +9,7 @@ import numpy as np
 
 from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import ReluNetwork
+from armin.models.sums import largest_inputs
 from armin.problem import Problem
 from armin.solve.search.relu.data import BLOCK, Deep
 from armin.solve.search.ways import rows_of
@@ -82,9 +83,9 @@ def network_of(model: ReluNetwork) -> Network:
 
 def tolerance_of(problem: Problem, network: Network) -> float:
     """By how much a score may be wrong, and more."""
-    size = np.abs(problem.candidates).max(axis=0)
+    size = largest_inputs(problem.candidates)
     for option in problem.options:
-        size[option.columns] = np.maximum(size[option.columns], np.abs(option.outcomes).max(axis=(0, 1)))
+        size[option.columns] = np.maximum(size[option.columns], option.largest)
     for weight, bias in zip(network.weights, network.biases, strict=True):
         size = 2.0 * (size @ np.abs(weight) + np.abs(bias))
     most = float((network.heft @ size + network.ballast).max(initial=0.0))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import ReluNetwork
+from armin.models.sums import largest_inputs
 from armin.problem import Choice, Options, Problem
 from armin.solve.search.relu.data import (
     FREE,
@@ -34,6 +36,12 @@ __all__ = ["Case", "Plan", "cases_of", "choices_table", "first_node", "plan_of",
 SAME = 1e-12
 """Moves that differ by less than this share of the values' magnitude are the same: rounding of x + a - x."""
 
+AT_ONCE = 1 << 15
+"""Numbers that are looked at together, so that they stay near the processor."""
+
+KEPT_CASES = 16
+"""Cases whose candidates are kept merged for the next search of theirs, with more changes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -47,6 +55,7 @@ class Plan:
     jumps : features whose changed values are the same moves for all candidates, but not from where they are
     own : features that move each candidate on its own, along a line
     odd : features whose moves differ between candidates in some other way
+    merged : the candidates of cases that were looked at
     """
 
     problem: Problem
@@ -56,6 +65,7 @@ class Plan:
     jumps: tuple[int, ...]
     own: tuple[int, ...]
     odd: tuple[int, ...]
+    merged: dict[Case, Merged] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,26 @@ class Case:
     floor: float
 
 
+class Merged(NamedTuple):
+    """The candidates of a case: those that are equal and move alike are one.
+
+    Attributes
+    ----------
+    owned : the model inputs of features that move each candidate on its own
+    vary : the model inputs in which candidates differ
+    kept, weights : who stands for others, and with what weight
+    inputs, first, scores : their model inputs, first layers and scores when nothing changes
+    """
+
+    owned: IntArray
+    vary: IntArray
+    kept: IntArray
+    weights: FloatArray
+    inputs: FloatArray
+    first: FloatArray
+    scores: FloatArray
+
+
 def _kind(option: Options) -> str:
     """How a feature's options move candidates.
 
@@ -83,12 +113,26 @@ def _kind(option: Options) -> str:
     out = option.outcomes
     if out.shape[0] == 1:
         return "alike"
-    near = SAME * np.abs(out).max(axis=(0, 1))  # of each column on its own: they may be of very different size
-    steps = out[:, 1:] - out[:, 1:2]
-    if np.any(np.abs(steps - steps[:1]).max(axis=(0, 1)) > near):
+    near = SAME * option.largest  # of each column on its own: they may be of very different size
+    if not _alike(out, near):
         return "odd" if out.shape[2] > 1 or np.any(np.diff(_own_moves(option)[0], axis=0) < 0.0) else "own"
     start = out[:, 1] - out[:, 0]
     return "alike" if np.all(np.abs(start - start[:1]).max(axis=0) <= near) else "jump"
+
+
+def _alike(outcomes: FloatArray, near: FloatArray) -> bool:
+    """Whether all candidates are equally far from one changed value to another, a share of the candidates at a time."""
+    if near.size == 0:
+        return True
+    wanted = outcomes[0, 1:] - outcomes[0, 1]
+    share = max(1, AT_ONCE // wanted.size)
+    for at in range(0, outcomes.shape[0], share):
+        some = outcomes[at : at + share]
+        apart = some[:, 1:] - some[:, 1:2]
+        apart -= wanted
+        if np.any(largest_inputs(apart.reshape(-1, near.size)) > near):
+            return False
+    return True
 
 
 def _own_moves(option: Options) -> tuple[FloatArray, IntArray]:
@@ -216,25 +260,39 @@ def _merge(inputs: FloatArray, own: FloatArray, weights: FloatArray) -> tuple[In
     return order[first], np.add.reduceat(weights[order], first)
 
 
+def _merged(plan: Plan, case: Case) -> Merged:
+    """The candidates of a case."""
+    known = plan.merged.get(case)
+    if known is not None:
+        return known
+    problem, network = plan.problem, plan.network
+    inputs = problem.candidates.copy()
+    for f, j in (*((f, 1) for f in case.changed), *case.picked):
+        inputs[:, problem.options[f].columns] = problem.options[f].outcomes[:, j, :]
+    owned = np.array([int(problem.options[f].columns[0]) for f in plan.own], dtype=np.intp)
+    vary = np.flatnonzero((inputs != inputs[:1]).any(axis=0) | np.isin(np.arange(inputs.shape[1]), owned))
+    kept, weights = _merge(inputs[:, vary], plan.shared.own.move, problem.weights)
+    inputs = inputs[kept]
+    first = inputs @ network.weights[0] + network.biases[0]
+    made = Merged(owned, vary, kept, weights, inputs, first, network.scores(first))
+    if len(plan.merged) < KEPT_CASES:
+        plan.merged[case] = made
+    return made
+
+
 def tables_of(plan: Plan, case: Case, limit: int, required: float) -> tuple[Net, Deep | None]:
     """The tables of one case, with at most ``limit`` changes in all, for weights of ``required`` and more."""
     problem, network = plan.problem, plan.network
-    inputs, fixed, costs = problem.candidates.copy(), np.zeros(len(problem.options), np.int64), []
-    for f in case.changed:
-        inputs[:, problem.options[f].columns] = problem.options[f].outcomes[:, 1, :]
+    fixed, costs = np.zeros(len(problem.options), np.int64), []
     for f, j in case.picked:
-        inputs[:, problem.options[f].columns] = problem.options[f].outcomes[:, j, :]
         fixed[f] = j
         costs += [float(problem.options[f].costs[j])] if j else []
     moves, crowd, own, words = plan.shared
-    owned = np.array([int(problem.options[f].columns[0]) for f in plan.own], dtype=np.intp)
-    vary = np.flatnonzero((inputs != inputs[:1]).any(axis=0) | np.isin(np.arange(inputs.shape[1]), owned))
-    kept, weights = _merge(inputs[:, vary], own.move, problem.weights)
-    first = inputs[kept] @ network.weights[0] + network.biases[0]
-    scores, deep = network.scores(first), None
+    owned, vary, kept, weights, inputs, first, scores = _merged(plan, case)
+    deep: Deep | None = None
     order, axis = np.argsort(scores, kind="stable"), own.axis
     if len(network.weights) > 1:
-        by = places_of(network, first, inputs[kept], vary)
+        by = places_of(network, first, inputs, vary)
         groups = groups_of(by, scores, weights, crowd.total - required)
         order, deep = np.concatenate(groups), layers_of(network, first, by, groups, words.slot.size)
         if vary.size <= first.shape[1]:  # then places are along the columns that differ
