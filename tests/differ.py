@@ -18,6 +18,7 @@ from armin.solve.repeat import DIFFER
 from armin.solve.search.linear import engine as linear_engine
 from armin.solve.search.linear import searcher as linear_searcher
 from armin.solve.search.relu import engine as relu_engine
+from armin.solve.search.relu import groups as relu_groups
 from armin.solve.search.trees import engine as trees_engine
 from plain import Truth, changes
 
@@ -133,6 +134,7 @@ SMALL: list[tuple[ModuleType, str, object]] = [
     (linear_engine, "_PROBE", 1),
     (trees_engine, "_LARGE", -1),
     (trees_engine, "_FEW_NODES", 5),
+    (relu_groups, "FEWEST", 1),
     (relu_engine, "FEW", 1.0),
     (relu_engine, "FEW_DEEP", 1.0),
     (relu_engine, "_share", lambda *tables: 1),

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from armin.arrays import FloatArray
 from armin.models.kinds import Above, Among, LinearModel, ReluNetwork
 from armin.problem import Options, Problem, Solution, Status
+from armin.solve import search as searches
 from armin.solve.enumerate import solve_by_enumeration
 from armin.solve.search import search, search_best, search_path
 from armin.solve.search.goals import Goal
 from armin.solve.search.relu import engine as relu_engine
+from armin.solve.search.relu import groups as relu_groups
 from armin.solve.search.relu.boxes import place_own
 from armin.solve.search.relu.data import FREE, KEPT, MUST
 from armin.solve.search.relu.tables import cases_of, first_node, plan_of, tables_of
@@ -39,6 +41,17 @@ def with_odd_moves(problem: Problem, rng: np.random.Generator) -> Problem:
     now = problem.candidates[:, None, first.columns]
     outcomes = now + (np.broadcast_to(first.outcomes, (problem.n_candidates, *first.outcomes.shape[1:])) - now) * factor
     return replace(problem, options=(replace(first, outcomes=outcomes), *problem.options[1:]))
+
+
+def with_products(problem: Problem, rng: np.random.Generator, features: int = 2) -> Problem:
+    """The first features move each candidate in its own way, as a product with a blank does."""
+    options = list(problem.options)
+    for d, option in enumerate(options[:features]):
+        now = problem.candidates[:, None, option.columns]
+        moves = rng.normal(size=(problem.n_candidates, option.size - 1, option.columns.size)) * rng.uniform(0.1, 2.0)
+        outcomes = np.concatenate([now, now + moves], axis=1)
+        options[d] = replace(option, outcomes=outcomes)
+    return replace(problem, options=tuple(options))
 
 
 def with_targets(problem: Problem, rng: np.random.Generator, features: int = 2) -> Problem:
@@ -112,6 +125,7 @@ def many_features(size: int = 70) -> Problem:
 @pytest.fixture
 def split_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Split nodes down to single choices, and look up after every node."""
+    monkeypatch.setattr(relu_groups, "FEWEST", 1)
     monkeypatch.setattr(relu_engine, "FEW", 1.0)
     monkeypatch.setattr(relu_engine, "FEW_DEEP", 1.0)
     monkeypatch.setattr(relu_engine, "_share", lambda *tables: 1)
@@ -179,6 +193,99 @@ def test_targets_for_blanks_are_one_search_not_one_for_each_combination(kind: st
     check_best(problem, search_best(problem, 3), 3, "sets")
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_cases_taken_together_agree_with_brute_force(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever else there is: rules and forbidden choices name options, of which a group has many."""
+    monkeypatch.setattr(searches, "FEW_CHOICES", 0)
+    monkeypatch.setattr(relu_groups, "FEWEST", 2)
+    monkeypatch.setattr(relu_engine, "GLANCE", (1, 4, 64)[seed % 3])
+    rng = np.random.default_rng(seed)
+    problem = random_problem(
+        rng,
+        "relu",
+        decision=DECISIONS[0],
+        mode="reach" if seed % 5 == 0 else "shift",
+        aggregate="max" if seed % 7 == 0 else "sum",
+        weighted=seed % 2 == 0,
+        n_rules=seed % 4,
+        n_forbidden=seed % 3,
+        max_changes=(None, 1, 2, 3)[seed % 4],
+    )
+    problem = with_products(problem, rng, features=1 + seed % 3)
+    problem = with_forbidden_sets(problem, rng) if seed % 2 else problem
+    assert isinstance(problem.model, ReluNetwork)
+    engine = relu_engine.start_relu(problem, problem.model)
+    assert engine is not None
+    assert engine.groups or not engine.plan.odd
+    check_all(problem, 3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_group_is_no_harder_than_any_of_its_cases(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = with_products(wide_problem(rng, "relu", features=5, size=9, n=20), rng, features=2)
+    assert isinstance(problem.model, ReluNetwork)
+    engine = relu_engine.start_relu(problem, problem.model)
+    assert engine is not None
+    assert len(engine.groups) == 4
+    todo, seen = list(engine.groups), 0
+    while todo:
+        group = todo.pop()
+        network, optimist = engine.plan.network, relu_groups.tables_of_group(engine.plan, group, problem.limit)
+        scores = network.scores(optimist.crowd.base.T)
+        for picks in product(*(some.picks.tolist() for some in group.among)):
+            choice = list(problem.keep)
+            for some, j in zip(group.among, picks, strict=True):
+                choice[some.position] = j
+            assert group.floor <= problem.cost(tuple(choice)) * (1.0 + 1e-12)
+            true = problem.model.outputs(problem.inputs(tuple(choice)))[:, 0]
+            assert np.all(np.sort(scores) >= np.sort(true) - 1e-9)
+            seen += 1
+        if group.size > 1:
+            todo += group.halves()
+        else:
+            assert group.floor == pytest.approx(
+                problem.cost(tuple(dict(group.case.picked).get(f, 0) for f in range(5)))
+            )
+    assert seen > 9 * 9
+
+
+def test_a_choice_that_is_ruled_out_does_not_rule_out_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searches, "FEW_CHOICES", 0)
+    net = ReluNetwork((np.eye(3), np.ones((3, 1))), (np.zeros(3), np.array([-3.5])), Above(0.0))
+    candidates = np.zeros((4, 3))
+    moves = np.random.default_rng(0).uniform(2.0, 3.0, (4, 9, 2))  # all of them are accepted
+    outcomes = np.concatenate([candidates[:, None, :2], moves], axis=1)
+    odd = Options("odd", np.array([0, 1]), outcomes, np.append(0.0, np.ones(9)))
+    idle = Options("idle", np.array([2]), np.zeros((1, 2, 1)), np.array([0.0, 1.0]))
+    problem = Problem(candidates, (odd, idle), net, 4.0, max_changes=1)
+    for j in range(1, 9):  # in the end only the last one is left
+        problem = replace(problem, forbidden=problem.forbidden | {(j, 0)})
+        found = search(problem)
+        assert (found.status, found.cost) == (Status.OPTIMAL, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_of_many_cases_are_opened(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    problem = wide_problem(rng, "relu", features=6, size=16, n=20)
+    options = list(problem.options)
+    for d in range(2):  # each candidate in its own way, but not by much
+        outcomes = np.repeat(options[d].outcomes[:1], 20, axis=0) + rng.normal(size=(20, 17, 1)) * 0.05
+        outcomes[:, 0] = problem.candidates[:, options[d].columns]
+        options[d] = replace(options[d], outcomes=outcomes)
+    problem = replace(problem, options=tuple(options)).demanding(15.0)
+    opened = []
+    monkeypatch.setattr(relu_engine, "_opened", lambda *a, real=relu_engine._opened: opened.append(a) or real(*a))
+    together = search(problem)
+    some = len(opened)
+    opened.clear()
+    monkeypatch.setattr(relu_groups, "FEWEST", 10**9)
+    one_by_one = search(problem)
+    assert together.cost == pytest.approx(one_by_one.cost)
+    assert some < len(opened) / 2
+
+
 @pytest.mark.usefixtures("split_all")
 @pytest.mark.parametrize("seed", range(20))
 def test_targets_agree_with_every_node_split(seed: int) -> None:
@@ -207,7 +314,7 @@ def test_bounds_with_own_moves_hold_for_every_choice_of_a_node() -> None:
     assert deep is None
     moves, own = tables.moves, tables.own
     for _ in range(30):
-        node, _ = first_node(plan, case, tables, problem.required)
+        node, _ = first_node(plan, case.changed, tables, problem.required)
         picks = {}
         for d in range(node.shape[1]):
             low, high = np.sort(rng.choice(np.arange(moves.start[d], moves.start[d + 1] + 1), 2, replace=False))

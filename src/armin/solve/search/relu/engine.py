@@ -29,6 +29,7 @@ from armin.solve.search.relu.data import (
     new_pool,
     new_work,
 )
+from armin.solve.search.relu.groups import Group, groups_of_cases, tables_of_group
 from armin.solve.search.relu.loop import BETTER_FOUND, DONE, FULL, run
 from armin.solve.search.relu.nearby import ReluNearby
 from armin.solve.search.relu.tables import Case, Plan, cases_of, choices_table, first_node, plan_of, tables_of
@@ -47,6 +48,9 @@ EARLY_NODES = 4000
 
 SOON, LOOKS = 10, 120
 """Shares of work after which a dive is worth its time, and how often it may look around."""
+
+GLANCE = 64
+"""Nodes spent on the question whether any case of a group can have what is wanted."""
 
 LARGE = 4096
 """Weights between hidden layers from which a dive comes first."""
@@ -89,7 +93,8 @@ class ReluEngine:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.bound, self.nodes = plan, 0.0, 0
-        self.cases = cases_of(plan)
+        self.groups = groups_of_cases(plan)
+        self.cases = [] if self.groups else cases_of(plan)
         self.few = FEW
         if len(plan.network.weights) > 1:
             products = plan.problem.n_candidates * sum(w.size for w in plan.network.weights[1:])
@@ -117,21 +122,32 @@ class ReluEngine:
 
         Up to ``last`` nodes, or, if it is None, until all is proved.
         """
-        queue: list[tuple[float, int, _Open | None]] = []
-        for i, case in enumerate(self.cases):
-            if len(case.changed) + sum(1 for _, j in case.picked if j) <= limit:
-                heappush(queue, (case.floor, i, None))
+        queue: list[tuple[float, int, _Open | Case | Group]] = []
+        whole: list[Group | Case] = [*self.groups] or [*self.cases]
+        for count, each in enumerate(whole):
+            if each.changes <= limit:
+                heappush(queue, (each.floor, count, each))
+        count = len(whole)
         while queue:
-            bound, i, task = heappop(queue)
+            bound, _, item = heappop(queue)
             if last is None:
                 self.bound = max(self.bound, min(bound, goal.worst))
             if bound >= goal.worst * (1.0 - BETTER):
                 break
             if last is not None and self.nodes > last:
                 return
-            task = task or _opened(self.plan, self.cases[i], limit, goal.required)
+            if isinstance(item, Group) and item.size > 1:
+                bound = max(bound, self._bound(item, limit, goal))
+                for half in item.halves() if bound < goal.worst else ():
+                    heappush(queue, (max(bound, half.floor), count, half))
+                    count += 1
+                yield
+                continue
+            case = item.case if isinstance(item, Group) else item
+            task = case if isinstance(case, _Open) else _opened(self.plan, case, limit, goal.required)
             if self._advance(task, goal) != DONE:
-                heappush(queue, (max(bound, task.bound()), i, task))
+                heappush(queue, (max(bound, task.bound()), count, task))
+                count += 1
             yield
             if isinstance(goal, Cheapest) and self.nodes > SOON * _share(task.tables, task.deep) and not self.dived:
                 yield from self._dive(goal)
@@ -145,6 +161,16 @@ class ReluEngine:
         self.dived = True
         yield from dive(self.plan.problem, goal, ReluNearby(self.plan), LOOKS)
         self._news(goal)
+
+    def _bound(self, group: Group, limit: int, goal: Goal) -> float:
+        """What a choice of a group that is wanted costs at least; infinite where there is none."""
+        tables, stairs = tables_of_group(self.plan, group, limit), goal.stairs()
+        task = _made(self.plan, tables, None, group.changed, group.floor, goal.required)
+        self._make_room(task, stairs)
+        bans = self.bans if self.bans is not None else goal.bans()
+        code, _ = run(tables, None, stairs, bans, task.work, task.leaf, task.pool, GLANCE, self.few)
+        self.nodes += int(task.pool.tally[VISITED])
+        return float("inf") if code == DONE else task.bound()
 
     def _advance(self, task: _Open, goal: Goal) -> int:
         """Let a case run for its share of work."""
@@ -191,17 +217,25 @@ class ReluEngine:
         """Tell a case what else was found or refused meanwhile."""
         forbidden = choices_table(self.refused, len(self.plan.problem.options))
         task.tables = task.tables._replace(words=task.tables.words._replace(forbidden=forbidden))
+        self._make_room(task, stairs)
+        task.version = self.version
+
+    def _make_room(self, task: _Open, stairs: Stairs) -> None:
+        """For all steps of the stairs."""
         if task.work.step.size < stairs.cost.size:
             size = 2 * stairs.cost.size
             task.work = task.work._replace(step=np.zeros(size), who=np.zeros(size, np.int64))
-        task.version = self.version
 
 
 def _opened(plan: Plan, case: Case, limit: int, required: float) -> _Open:
     tables, deep = tables_of(plan, case, limit, required)
+    return _made(plan, tables, deep, case.changed, case.floor, required)
+
+
+def _made(plan: Plan, tables: Net, deep: Deep | None, changed: frozenset[int], floor: float, required: float) -> _Open:
     pool = new_pool(tables.words.slot.size, 256)
-    pool.node[0], pool.critical[0] = first_node(plan, case, tables, required)
-    pool.bound[0] = case.floor
+    pool.node[0], pool.critical[0] = first_node(plan, changed, tables, required)
+    pool.bound[0] = floor
     # the free place at the end of the list is place 0
     pool.tally[OPEN], pool.tally[PLACES], pool.tally[STAMP] = 1, 255, 1
     return _Open(tables, deep, new_work(tables), new_leaf(tables, deep), pool)

@@ -31,7 +31,7 @@ from armin.solve.search.relu.data import (
 )
 from armin.solve.search.relu.network import Network, groups_of, layers_of, network_of, places_of, tolerance_of
 
-__all__ = ["Case", "Plan", "cases_of", "choices_table", "first_node", "plan_of", "tables_of"]
+__all__ = ["Case", "Plan", "cases_of", "choices_table", "first_node", "net_of", "plan_of", "tables_of"]
 
 SAME = 1e-12
 """Moves that differ by less than this share of the values' magnitude are the same: rounding of x + a - x."""
@@ -82,6 +82,11 @@ class Case:
     changed: frozenset[int]
     picked: tuple[tuple[int, int], ...]
     floor: float
+
+    @property
+    def changes(self) -> int:
+        """How many features change in every choice of it."""
+        return len(self.changed) + sum(1 for _, j in self.picked if j)
 
 
 class Merged(NamedTuple):
@@ -287,41 +292,57 @@ def tables_of(plan: Plan, case: Case, limit: int, required: float) -> tuple[Net,
     for f, j in case.picked:
         fixed[f] = j
         costs += [float(problem.options[f].costs[j])] if j else []
-    moves, crowd, own, words = plan.shared
     owned, vary, kept, weights, inputs, first, scores = _merged(plan, case)
     deep: Deep | None = None
-    order, axis = np.argsort(scores, kind="stable"), own.axis
+    order, axis = np.argsort(scores, kind="stable"), plan.shared.own.axis
     if len(network.weights) > 1:
         by = places_of(network, first, inputs, vary)
-        groups = groups_of(by, scores, weights, crowd.total - required)
-        order, deep = np.concatenate(groups), layers_of(network, first, by, groups, words.slot.size)
+        groups = groups_of(by, scores, weights, plan.shared.crowd.total - required)
+        order, deep = np.concatenate(groups), layers_of(network, first, by, groups, plan.shared.words.slot.size)
         if vary.size <= first.shape[1]:  # then places are along the columns that differ
             axis = np.searchsorted(vary, owned).astype(np.int64)
+    paid = max(costs, default=0.0) if plan.shared.moves.largest else float(sum(costs))
     base = np.ascontiguousarray(first[order].T)
-    paid = max(costs, default=0.0) if moves.largest else float(sum(costs))
-    tables = Net(
-        moves._replace(limit=limit - len(costs), paid=paid),
-        crowd._replace(base=base, weight=weights[order]),
+    return net_of(plan, base, weights[order], kept[order], axis, limit - len(costs), paid, fixed), deep
+
+
+def net_of(
+    plan: Plan, base: FloatArray, weights: FloatArray, who: IntArray, axis: IntArray, limit: int, paid: float,
+    fixed: IntArray,
+) -> Net:  # fmt: skip
+    """The tables of candidates that begin with these first layers.
+
+    Parameters
+    ----------
+    plan : what all cases share
+    base, weights : first layers (H, N) and weights (N,)
+    who : the problem's candidate that each of them is, or stands for
+    axis : see :class:`armin.solve.search.relu.data.Own`
+    limit, paid, fixed : how many more features may change; what is paid for those that did; the choice so far
+    """
+    moves, crowd, own, words = plan.shared
+    return Net(
+        moves._replace(limit=limit, paid=paid),
+        crowd._replace(base=base, weight=weights),
         own._replace(
-            move=np.ascontiguousarray(own.move[:, kept[order]]),
+            move=np.ascontiguousarray(own.move[:, who]),
             axis=axis,
-            span=np.zeros((2, owned.size, order.size)),
+            span=np.zeros((2, own.feature.size, weights.size)),
             apart=np.zeros(words.slot.size),
-            low=base.copy() if owned.size else base,
-            high=base.copy() if owned.size else base,
+            low=base.copy() if own.feature.size else base,
+            high=base.copy() if own.feature.size else base,
         ),
         words._replace(fixed=fixed),
     )
-    return tables, deep
 
 
-def first_node(plan: Plan, case: Case, tables: Net, required: float) -> tuple[Node, int]:
-    """The root of a case, and its critical candidate."""
+def first_node(plan: Plan, changed: frozenset[int], tables: Net, required: float) -> tuple[Node, int]:
+    """The root of a case in which some of the jumping features change, and its critical candidate."""
     start = tables.moves.start
     node = np.zeros((3, start.size - 1), np.int32)
     node[STATE], node[LOW], node[HIGH] = FREE, start[:-1], start[1:]
     for f in plan.jumps:
-        node[STATE, plan.columns[f]] = MUST if f in case.changed else KEPT
+        node[STATE, plan.columns[f]] = MUST if f in changed else KEPT
     scores = plan.network.scores(tables.crowd.base.T)
     order = np.argsort(-scores, kind="stable")
     enough = int(np.searchsorted(np.cumsum(tables.crowd.weight[order]), required))
