@@ -695,12 +695,20 @@ def test_inspect_shows_a_manifest_of_strange_types(packed: Path, said: Any) -> N
     assert shown.exit_code == 0, shown.output
 
 
-def test_inspect_says_whose_reader_is_used(tmp_path: Path) -> None:
+def test_catboost_which_follows_whatever_its_file_says_needs_trust(tmp_path: Path) -> None:
     catboost = pytest.importorskip("catboost")
     frame = pd.DataFrame(X, columns=list("abc"))
     model = catboost.CatBoostClassifier(2, depth=2, verbose=False, allow_writing_files=False).fit(frame, Y)
-    file = save_bundle(tmp_path / "b", ARMIN(model, Schema.infer(frame), desired=1, sampler="uniform").fit(frame))
-    assert inspect_bundle(file)["native"] == ["catboost.core.CatBoostClassifier"]
+    explainer = ARMIN(model, Schema.infer(frame), desired=1, sampler="uniform", n_samples=5, n_fresh=20).fit(frame)
+    with pytest.raises(ModelError, match=r"catboost\.core\.CatBoostClassifier"):
+        save_bundle(tmp_path / "b", explainer)
+    file = save_bundle(tmp_path / "b", explainer, trust=True)
+    assert inspect_bundle(file)["trust"] == ["catboost.core.CatBoostClassifier"]  # no pickle
+    with pytest.raises(ModelError, match=r"catboost\.core\.CatBoostClassifier"):
+        load_bundle(file)
+    row = frame[model.predict(frame) == 0].head(1)
+    there, here = (one.explain(row) for one in (load_bundle(file, trust=True).explainer, explainer))
+    assert (there.outcome, there.cost, there.changes) == (here.outcome, here.cost, here.changes)
 
 
 # signatures

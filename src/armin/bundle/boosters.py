@@ -1,7 +1,7 @@
 """A booster's own file inside a model, looked at before its library reads it.
 
 LightGBM reads a text, and XGBoost a binary JSON, and both follow the indexes in it without looking, so they are checked
-here. The file of CatBoost is left to that library.
+here. CatBoost follows them as well, in a file that nobody here reads: such a model is loaded with trust only.
 """
 
 from __future__ import annotations

@@ -22,8 +22,6 @@ __all__ = ["CLAIMED", "inspect_bundle", "own_texts"]
 CLAIMED = ("title", "created", "armin", "libraries", "kept")
 """What only the packer can know, and the file cannot show."""
 
-_NATIVE = ("catboost.core.CatBoostClassifier",)
-
 
 def inspect_bundle(path: str | Path) -> dict[str, Any]:
     """What is inside a bundle, with checksums verified; no model is loaded and no code is run.
@@ -36,11 +34,10 @@ def inspect_bundle(path: str | Path) -> dict[str, Any]:
     -------
     dict
         As found in the file: "features", "settings", "desired", "model" (the classes of its steps), "trust" (what is
-        not loaded without trust), "native" (whose own reader reads a part of the model), "learned" (the classes of what
-        was learned, how many arrays it has, and how many whole rows stand in the longest of them), "people", "letter",
-        "bytes", "fingerprint" (SHA-256 of the model, the schema and the whole) and "signed" (the key's fingerprint, and
-        whether the signature is right). As its packer says: the entries of ``CLAIMED``, and what else the manifest
-        holds.
+        not loaded without trust), "learned" (the classes of what was learned, how many arrays it has, and how many
+        whole rows stand in the longest of them), "people", "letter", "bytes", "fingerprint" (SHA-256 of the model, the
+        schema and the whole) and "signed" (the key's fingerprint, and whether the signature is right). As its packer
+        says: the entries of ``CLAIMED``, and what else the manifest holds.
     """
     manifest, parts, signed = read_archive(Path(path))
     needs = [name for name in parts if name.endswith(".pickle")]
@@ -53,7 +50,6 @@ def inspect_bundle(path: str | Path) -> dict[str, Any]:
         "desired": _several(settings.pop("desired", [])),
         "settings": settings,
         "model": ["model.pickle"] if model is None else _steps(model),
-        "native": [] if model is None else _native(model),
         "learned": _learned(parts, len(columns)),
         "people": _count(parts),
         "trust": needs,
@@ -139,12 +135,6 @@ def _steps(model: bytes) -> list[str]:
     except (KeyError, IndexError, TypeError):
         steps = [outline]
     return [str(step.get("__class__")) if isinstance(step, dict) else "?" for step in steps]
-
-
-def _native(model: bytes) -> list[str]:
-    """Types that are read by a library of their own, which nobody checks here."""
-    names = {f"{node.get('__module__')}.{node.get('__class__')}" for node in _nodes(_outline(model))}
-    return [name for name in _NATIVE if name in names]
 
 
 def _nodes(root: Any) -> Iterator[dict[str, Any]]:

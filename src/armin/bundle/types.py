@@ -56,7 +56,6 @@ TRUSTED = frozenset(
         "xgboost.sklearn.XGBClassifier",
         "lightgbm.basic.Booster",
         "lightgbm.sklearn.LGBMClassifier",
-        "catboost.core.CatBoostClassifier",
         "skrub._apply_to_each_col.ApplyToEachCol",
         "skrub._check_input.CheckInputDataFrame",
         "skrub._clean_categories.CleanCategories",

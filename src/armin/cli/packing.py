@@ -205,7 +205,4 @@ def _signed(signed: dict[str, Any] | None) -> str:
 def _loads(found: dict[str, Any]) -> str:
     if found["trust"]:
         return f"with --trust only: {', '.join(found['trust'])}"
-    plain = "without --trust; attributes are checked when it is loaded"
-    return plain + (
-        f". Not checked here, but by its own library: {', '.join(found['native'])}" if found["native"] else ""
-    )
+    return "without --trust; attributes are checked when it is loaded"
