@@ -50,19 +50,19 @@ def work(model: str, count: int) -> None:
 
 
 class Worker:
-    """One source tree at work."""
+    """One source tree at work on what a script here asks of it."""
 
-    def __init__(self, tree: Path, model: str, count: int) -> None:
+    def __init__(self, tree: Path, script: str, model: str, count: int) -> None:
         paths = os.pathsep.join(str(path) for path in (tree / "src", tree, HERE))
         one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        self.process = subprocess.Popen(  # noqa: S603  this very file, by this very interpreter
-            [sys.executable, __file__, "--work", model, str(count)],
+        self.process = subprocess.Popen(  # noqa: S603  files of ours, by this very interpreter
+            [sys.executable, script, "--work", model, str(count)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | one | {"PYTHONPATH": paths},
         )  # fmt: skip
 
-    def ask(self, kind: str, i: int, what: str) -> Any:
-        """What the tree takes for one row of a kind."""
-        print(json.dumps([kind, i, what]), file=self.process.stdin, flush=True)
+    def ask(self, *question: Any) -> Any:
+        """What the tree takes, such as for one row of a kind."""
+        print(json.dumps(question), file=self.process.stdin, flush=True)
         return json.loads(self.process.stdout.readline()) if self.process.stdout else None
 
 
@@ -91,7 +91,7 @@ def main() -> None:
     args = parser.parse_args()
     kept: dict[str, Any] = {}
     for model in args.models:
-        pair = [Worker(tree.resolve(), model, WARM + 2 * args.rows + 32) for tree in (args.other, HERE)]
+        pair = [Worker(tree.resolve(), __file__, model, WARM + 2 * args.rows + 32) for tree in (args.other, HERE)]
         for kind in args.kinds:
             kept[f"{model}, {kind}"] = found = measure(pair, kind, args.rows)
             ways = (("median", np.median), ("mean", np.mean), ("95th percentile", lambda x: np.percentile(x, 95)))
