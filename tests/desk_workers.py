@@ -20,7 +20,7 @@ class Worker:
     fault: str = ""
     requests: int = 0
 
-    def __call__(self, listener, pipe):
+    def __call__(self, listener, pipe, turns):
         folder, me = Path(self.folder), os.getpid()
         first = not list(folder.glob("began-*"))
         (folder / f"began-{me}").touch()

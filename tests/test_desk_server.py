@@ -37,13 +37,14 @@ from fastapi.responses import PlainTextResponse  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
 
 from armin.cli.limits import Limits  # noqa: E402
-from armin.desk import server  # noqa: E402
+from armin.desk import server, turns  # noqa: E402
 from armin.desk.app import create_app  # noqa: E402
 from armin.desk.clients import Clients  # noqa: E402
 from armin.desk.metrics import Metrics, settle  # noqa: E402
 from armin.desk.searches import Searches  # noqa: E402
 from armin.desk.server import make_server  # noqa: E402
 from armin.desk.settings import SHARED, DeskSettings  # noqa: E402
+from armin.desk.turns import NOBODY, Taker, Turns  # noqa: E402
 from armin.desk.workers import Supervisor  # noqa: E402
 
 from desk_workers import Worker  # noqa: E402
@@ -294,6 +295,54 @@ def test_a_full_queue_is_not_ready_but_alive(held):
             assert client.get("/livez").status_code == client.get("/healthz").status_code == 200
             Held.gate.set()
             assert asked.result().status_code == 200
+
+
+def test_workers_that_share_a_listener_take_turns(explainer, monkeypatch):
+    monkeypatch.setattr(turns, "COURTESY", 600.0)
+    limits, counts = DeskSettings(), [NOBODY] * 4
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        listener.bind(("127.0.0.1", 0))
+        address, servers, threads = listener.getsockname(), [], []
+        for place in range(2):
+            mine = Turns(counts, place)
+            servers.append(make_server(create_app(bundle_of(explainer), limits), limits, mine.hold))
+            taker = Taker.of(listener.dup(), mine)
+            threads.append(threading.Thread(target=servers[-1].run, kwargs={"sockets": [taker]}, daemon=True))
+            mine.hold(0)
+            threads[-1].start()
+        assert until(lambda: all(server.started for server in servers))
+        held = [socket.create_connection(address, timeout=60) for _ in range(11)]
+        assert until(lambda: sum(counts[:2]) == 11)
+        assert sorted(counts) == [NOBODY, NOBODY, 5, 6]
+        servers[counts.index(5)].should_exit = True  # the other one need not wait for it
+        assert until(lambda: counts.count(NOBODY) == 3)
+        held += [socket.create_connection(address, timeout=60) for _ in range(3)]
+        assert until(lambda: max(counts) == 9)
+        for server in servers:
+            server.should_exit = True
+        for one in held:
+            one.close()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+
+
+def test_a_connection_is_not_left_to_others_for_long(monkeypatch):
+    """They may have been stopped."""
+    now = [0.0]
+    monkeypatch.setattr(turns.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(turns.time, "sleep", lambda _: None)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        with Taker.of(listener.dup(), Turns([1, 0], 0)) as taker, socket.create_connection(listener.getsockname()):
+            taker.setblocking(False)
+            for _ in range(3):
+                with pytest.raises(BlockingIOError):
+                    taker.accept()
+            now[0] += 2 * turns.COURTESY
+            taker.accept()[0].close()
+            with pytest.raises(BlockingIOError):  # nobody waits
+                taker.accept()
 
 
 def test_a_worker_whose_supervisor_is_gone_stops(explainer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import time
+from collections.abc import Callable
 from typing import Any
 
 import h11
@@ -30,10 +31,12 @@ class Door:
     ----------
     settings : the limits
     metrics : where closed connections are counted
+    held : told how many connections there are, whenever that changes
     """
 
-    def __init__(self, settings: DeskSettings, metrics: Metrics) -> None:
+    def __init__(self, settings: DeskSettings, metrics: Metrics, held: Callable[[int], None] | None = None) -> None:
         self.settings = settings
+        self.held = held
         self.metrics = metrics
         self._inside: dict[Connection, str] = {}
         self._counts: dict[str, int] = {}
@@ -51,6 +54,7 @@ class Door:
         if room:
             self._inside[connection] = peer
             self._counts[peer] = self._counts.get(peer, 0) + 1
+            self._tell()
         else:
             self.metrics.closed.labels("refused").inc()
         return room
@@ -62,6 +66,11 @@ class Door:
             self._counts[peer] -= 1
             if not self._counts[peer]:
                 del self._counts[peer]
+            self._tell()
+
+    def _tell(self) -> None:
+        if self.held is not None:
+            self.held(len(self._inside))
 
     def _make_room(self, peer: str | None) -> bool:
         """Close a connection that waits for nothing, of this peer or of any."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from armin.desk.settings import SHARED, DeskSettings, is_loopback
+from armin.desk.turns import Taker, Turns
 from armin.errors import ArminError, MissingDependencyError, ParameterError
 
 __all__ = ["check_host", "serve"]
@@ -44,11 +45,11 @@ class _Factory:
         warm_up(Service(bundle, self.settings))
         return create_app(bundle, self.settings, self.secret)
 
-    def server(self) -> Any:
-        """Who serves it."""
+    def server(self, held: Callable[[int], None] | None = None) -> Any:
+        """Who serves it; ``held`` is told how many connections there are."""
         from armin.desk.server import make_server
 
-        return make_server(self(), self.settings)
+        return make_server(self(), self.settings, held)
 
 
 @dataclass(frozen=True)
@@ -57,18 +58,19 @@ class _Work:
 
     factory: _Factory
 
-    def __call__(self, listener: socket.socket, pipe: Connection) -> None:
+    def __call__(self, listener: socket.socket, pipe: Connection, turns: Turns) -> None:
         from armin.desk.workers import Beat
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to everybody; the supervisor decides
         try:
-            server = self.factory.server()
+            server = self.factory.server(turns.hold)
         except ArminError as error:
             pipe.send(Beat(refused=error))
             return
         server.beat = lambda requests: pipe.send(Beat(requests))
+        turns.hold(0)
         with suppress(KeyboardInterrupt):
-            server.run(sockets=[listener])
+            server.run(sockets=[Taker.of(listener, turns)])
 
 
 def serve(

@@ -19,6 +19,9 @@ __all__ = ["Server", "make_server"]
 
 BEAT = 1.0
 """Seconds between signs of life."""
+WAITING = 2048
+"""Connections that may wait until a worker takes them. A worker takes one at a time (uvicorn's ``backlog`` says both),
+or the first to wake up would take all that wait."""
 LINGER = 0.5
 """Seconds in which a connection may still bring a request that was sent before its peer could know of the end."""
 
@@ -49,6 +52,8 @@ class Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn may be absent whe
     async def startup(self, sockets: Any = None) -> None:
         """Begin."""
         await super().startup(sockets=sockets)
+        for one in sockets or ():
+            one.listen(WAITING)
         if self.started and self.ready is not None:
             self.ready()
         if self.started and self.beat is not None:
@@ -86,17 +91,19 @@ class Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn may be absent whe
             await asyncio.sleep(BEAT)
 
 
-def make_server(app: FastAPI, settings: DeskSettings) -> Server:
+def make_server(app: FastAPI, settings: DeskSettings, held: Callable[[int], None] | None = None) -> Server:
     """Who serves an application of :func:`armin.desk.app.create_app`, within the limits.
 
     Parameters
     ----------
     app : the application
     settings : the limits, those that it was made with
+    held : told how many connections there are, whenever that changes
     """
     config = uvicorn.Config(
-        app, http=protocol_of(Door(settings, app.state.metrics)), access_log=False, log_level="critical", ws="none",
-        server_header=False, proxy_headers=bool(settings.proxies), forwarded_allow_ips=list(settings.proxies),
+        app, http=protocol_of(Door(settings, app.state.metrics, held)), access_log=False, log_level="critical",
+        ws="none", server_header=False, proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies), backlog=1,
         timeout_graceful_shutdown=math.ceil(settings.drain + settings.grace), timeout_keep_alive=10,
     )  # fmt: skip
     return Server(config, app.state.searches, settings)

@@ -18,6 +18,7 @@ from typing import Any
 
 from armin.desk.metrics import settle
 from armin.desk.settings import DeskSettings
+from armin.desk.turns import NOBODY, Turns
 from armin.errors import ArminError
 
 __all__ = ["Beat", "Supervisor"]
@@ -27,6 +28,7 @@ SLOW_START = 120.0
 LONGEST_PAUSE = 30.0
 """Seconds, at most, between attempts to start a worker that dies before it is ready."""
 log = logging.getLogger("armin.desk")
+_SPAWN = multiprocessing.get_context("spawn")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class _Worker:
     process: Any
     pipe: Connection
     began: float
+    place: int
     follows: _Worker | None = None  # whom it replaces once it is ready
     heard: float | None = None  # None until it is ready
     requests: int = 0
@@ -62,7 +65,7 @@ class Supervisor:
 
     Parameters
     ----------
-    work : what a worker does, with the socket and its end of a pipe; must travel to a new process
+    work : what a worker does, with the socket, its end of a pipe and its turns; must travel to a new process
     listener : the socket that they share
     count : how many
     settings : the limits
@@ -72,7 +75,7 @@ class Supervisor:
 
     def __init__(
         self,
-        work: Callable[[socket.socket, Connection], None],
+        work: Callable[[socket.socket, Connection, Turns], None],
         listener: socket.socket,
         count: int,
         settings: DeskSettings,
@@ -86,6 +89,8 @@ class Supervisor:
         self._folder = folder
         self._ready = ready
         self._workers: list[_Worker] = []
+        # when workers are replaced, there are more than so many for a while
+        self._held = _SPAWN.RawArray("i", [NOBODY] * (2 * count + 2))
         self._begun = False
         self._stop = False
         self._renew = False
@@ -126,12 +131,13 @@ class Supervisor:
                 self._start(None)
 
     def _start(self, follows: _Worker | None) -> None:
-        spawn = multiprocessing.get_context("spawn")
-        ours, theirs = spawn.Pipe()
-        process = spawn.Process(target=self._work, args=(self._listener, theirs))
+        ours, theirs = _SPAWN.Pipe()
+        taken = {worker.place for worker in self._workers}
+        place = next(i for i in range(len(self._held)) if i not in taken)
+        process = _SPAWN.Process(target=self._work, args=(self._listener, theirs, Turns(self._held, place)))
         process.start()
         theirs.close()
-        self._workers.append(_Worker(process, ours, time.monotonic(), follows))
+        self._workers.append(_Worker(process, ours, time.monotonic(), place, follows))
 
     def _look(self, seconds: float) -> None:
         """Hear who beats, end who is silent, and take note of who has died."""
@@ -186,6 +192,7 @@ class Supervisor:
 
     def _bury(self, worker: _Worker) -> None:
         self._workers.remove(worker)
+        self._held[worker.place] = NOBODY
         for other in self._workers:
             if other.follows is worker:
                 other.follows = None  # it takes the place at once
