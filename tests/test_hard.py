@@ -15,6 +15,8 @@ from armin.models.kinds import Above, Among, LinearModel, ReluNetwork
 from armin.models.sums import affine, doubt_of, largest_inputs
 from armin.problem import Problem, Solution, Status
 from armin.solve import solve, solve_robust
+from armin.solve.milo import write_program
+from armin.solve.milo.reduce import merge_candidates
 from armin.solve.search import search, search_best, search_path
 from differ import Discrepancy, check_one, small_steps, trials
 from hard import HARD_KINDS, HardKind, hard_problem
@@ -71,6 +73,14 @@ def test_products_without_all_their_digits_are_off_by_more_than_a_part_of_themse
     problem = hard_problem(np.random.default_rng([1794966208, 0, 7242, HARD_KINDS.index("linear")]), "linear")
     assert np.abs(problem.model.weights).max() < 1e-320
     check_one(Truth(problem), solve(problem, "milo"))
+
+
+def test_a_program_without_small_numbers_is_called_infeasible_twice() -> None:
+    """HiGHS without presolve found no solution where two candidates of three are far beyond the cut for 0.75."""
+    problem = hard_problem(np.random.default_rng([1794974424, 0, 2722, HARD_KINDS.index("deep")]), "deep")
+    asked = problem.demanding(2.0)
+    assert write_program(merge_candidates(asked)).trimmed
+    check_one(Truth(asked), solve(asked, "milo"))
 
 
 def test_the_check_notices_wrong_answers() -> None:

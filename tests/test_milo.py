@@ -327,6 +327,20 @@ def test_infeasible_is_said_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve_by_milo(HAND_CHECKED[8].problem).status is Status.INFEASIBLE
 
 
+def test_infeasible_is_said_twice_of_trimmed_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    highs = importlib.import_module("armin.solve.milo.highs")
+    run, asked = highs._run, []
+
+    def wrong(program: Program, time_limit: float | None, presolve: str) -> Answer:
+        asked.append(presolve)
+        return run(program, time_limit, presolve) if presolve == "choose" else Answer(Status.INFEASIBLE, None, np.inf)
+
+    monkeypatch.setattr(highs, "_run", wrong)
+    found = highs.run(replace(write_program(HAND_CHECKED[0].problem), trimmed=True))
+    assert found.status is Status.OPTIMAL
+    assert asked == ["off", "choose"]
+
+
 WRONG: list[tuple[HardKind, str, int]] = [
     ("relu", "wide", 10),
     ("deep", "wide", 59),
