@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -325,6 +326,31 @@ def test_workers_that_share_a_listener_take_turns(explainer, monkeypatch):
         for thread in threads:
             thread.join(60)
             assert not thread.is_alive()
+
+
+def test_whoever_waits_at_the_door_is_let_in_before_it_is_closed(explainer, monkeypatch):
+    """Others hold fewer connections and do not come; the one that stops takes what waits."""
+    monkeypatch.setattr(turns, "COURTESY", 600.0)
+    limits, counts = DeskSettings(), [5, 0]
+    mine = Turns(counts, 0)
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        listener.bind(("127.0.0.1", 0))
+        address = listener.getsockname()
+        desk = make_server(create_app(bundle_of(explainer), limits), limits, lambda held: mine.hold(5 + held))
+        taker = Taker.of(listener.dup(), mine)
+        thread = threading.Thread(target=desk.run, kwargs={"sockets": [taker]}, daemon=True)
+        thread.start()
+        assert until(lambda: desk.started)
+        with ThreadPoolExecutor(3) as pool:
+            url = f"http://127.0.0.1:{address[1]}/livez"
+            asked = [pool.submit(httpx.get, url, timeout=60, trust_env=False) for _ in range(3)]
+            assert until(lambda: select.select([taker], [], [], 0)[0])
+            time.sleep(0.2)  # all three are there
+            listener.close()
+            desk.should_exit = True
+            assert [one.result().status_code for one in asked] == [200] * 3
+        thread.join(60)
+        assert not thread.is_alive()
 
 
 def test_a_connection_is_not_left_to_others_for_long(monkeypatch):

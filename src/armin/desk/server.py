@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import select
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +16,7 @@ from fastapi import FastAPI
 from armin.desk.connections import Door, protocol_of
 from armin.desk.searches import Searches
 from armin.desk.settings import DeskSettings
+from armin.desk.turns import Taker
 
 __all__ = ["Server", "make_server"]
 
@@ -69,7 +72,8 @@ class Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn may be absent whe
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Stop."""
-        await asyncio.sleep(0)  # whoever has called by now is let in
+        for one in sockets or ():
+            await _let_in(one)
         for server in self.servers:
             server.close()
         for one in sockets or ():
@@ -89,6 +93,18 @@ class Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn may be absent whe
                 self.should_exit = True  # the supervisor is gone
                 return
             await asyncio.sleep(BEAT)
+
+
+async def _let_in(listener: socket.socket) -> None:
+    """Take everybody who has called by now: closing a listener would turn away whoever waits at it."""
+    if isinstance(listener, Taker):
+        listener.alone = True
+    for _ in range(WAITING):
+        if not select.select([listener], [], [], 0)[0]:
+            break
+        await asyncio.sleep(0)
+    for _ in range(5):  # asyncio takes some steps from a connection to a protocol, and needs its server for them
+        await asyncio.sleep(0)
 
 
 def make_server(app: FastAPI, settings: DeskSettings, held: Callable[[int], None] | None = None) -> Server:

@@ -55,9 +55,16 @@ class Turns:
 
 
 class Taker(socket.socket):
-    """A listener that takes a connection when it is its worker's turn, or when nobody else has taken it for a while."""
+    """A listener that takes a connection when it is its worker's turn, or when nobody else has taken it for a while.
+
+    Attributes
+    ----------
+    turns : whose turn it is
+    alone : whether it takes every connection, as a worker does that is about to stop
+    """
 
     turns: Turns
+    alone = False
     _left_since: float | None = None
 
     @classmethod
@@ -70,7 +77,7 @@ class Taker(socket.socket):
     def accept(self) -> tuple[socket.socket, Any]:
         """As of any listener that does not wait: BlockingIOError where nobody waits, or another's turn has come."""
         now = time.monotonic()
-        if not self.turns.mine:
+        if not self.alone and not self.turns.mine:
             if self._left_since is None:
                 self._left_since = now
             if now - self._left_since < COURTESY:
