@@ -128,3 +128,30 @@ def test_the_peers_bring_no_build_for_graphics_cards() -> None:
     lines = [line for line in (here / "Makefile").read_text(encoding="utf-8").splitlines() if "--group peers" in line]
     assert len(lines) == 3
     assert all("--no-deps" in line for line in lines)
+
+
+def test_a_rival_that_does_not_end_is_not_waited_for(monkeypatch):
+    from types import SimpleNamespace
+
+    import numpy as np
+
+    from experiments.methods import dice
+
+    monkeypatch.setattr(dice, "LIMIT", 0.2)
+    rival = dice.DiceGenetic()
+    rows = np.zeros((1, 1))
+    schema = SimpleNamespace(encode=lambda row: rows, decode=lambda codes, like: codes)
+    rival.context_ = SimpleNamespace(schema=schema, train=None)
+    rival.imputer_ = SimpleNamespace(impute=lambda codes: codes)
+    rival.vary_, rival.ranges_ = [], {}
+
+    def for_ever(*_, **__):
+        while True:
+            try:
+                sum(range(1000))
+            except Exception:  # noqa: S112  as DiCE may
+                continue
+
+    rival.engine_ = SimpleNamespace(generate_counterfactuals=for_ever)
+    found = rival.explain(None)
+    assert (found.status, found.note) == ("unknown", "no answer within 0.2 CPU seconds")

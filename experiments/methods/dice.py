@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import random
+import signal
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -21,6 +23,9 @@ from armin.arrays import FloatArray
 from armin.explainer.draw import row_stream
 from armin.impute import MeanImputer
 from experiments.methods import Context, Outcome, register
+
+LIMIT = 120.0
+"""CPU seconds for one question: the genetic search was seen to go on for more than an hour about one person."""
 
 
 @register("dice")
@@ -61,12 +66,15 @@ class Dice:
         """Advise one person."""
         if self.engine_ is None:
             return Outcome("skipped", note="dice-ml is not installed")
-        codes = self.context_.schema.encode(row)[0]
-        return self._advice(self.imputer_.impute(codes)[None, :])
+        try:
+            return self._advice(row)
+        except _TooLong:
+            return Outcome("unknown", note=f"no answer within {LIMIT:g} CPU seconds")
 
-    def _advice(self, people: FloatArray) -> Outcome:
+    def _advice(self, row: pd.DataFrame) -> Outcome:
         """The cheapest of what DiCE finds for the row as it was filled in."""
-        found = [(old, new) for old, new in self._found(people[0], self.asked) if self._accepted(new[None, :]).all()]
+        filled = self.imputer_.impute(self.context_.schema.encode(row)[0])
+        found = [(old, new) for old, new in self._found(filled, self.asked) if self._accepted(new[None, :]).all()]
         if not found:
             return Outcome("unknown", note="no counterfactual found")
         return self._outcome(*min(found, key=lambda pair: self._price(*pair)))
@@ -78,7 +86,7 @@ class Dice:
         seeded = {"random_seed": 0} if self.search == "random" else {}
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002  DiCE's genetic search draws from the global generators
-        with _quietly():
+        with _quietly(), _for_at_most(LIMIT):
             try:
                 found = self.engine_.generate_counterfactuals(
                     filled, total_CFs=count, desired_class=1, features_to_vary=self.vary_,
@@ -149,10 +157,7 @@ class DiceMultiple(Dice20):
     label = "multiple imputation + DiCE + majority"
     completions = 5
 
-    def explain(self, row: pd.DataFrame) -> Outcome:
-        """Advise one person."""
-        if self.engine_ is None:
-            return Outcome("skipped", note="dice-ml is not installed")
+    def _advice(self, row: pd.DataFrame) -> Outcome:
         settings = self.context_.settings
         codes = self.context_.schema.encode(row)[0]
         sampler = self.context_.sampler("chained")
@@ -167,6 +172,29 @@ class DiceMultiple(Dice20):
                 if self._accepted(self._changed(old, new, judges)).mean() >= settings.confidence:
                     best = price, old, new
         return Outcome("unknown", note="no counterfactual found") if best is None else self._outcome(best[1], best[2])
+
+
+class _TooLong(BaseException):
+    """Time is up. No ``Exception``, since DiCE catches some of these."""
+
+
+@contextmanager
+def _for_at_most(seconds: float) -> Iterator[None]:
+    """End what takes longer, in CPU seconds; where there are no such signals, or in another thread, wait."""
+    if not hasattr(signal, "SIGPROF") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @contextmanager
