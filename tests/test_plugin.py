@@ -134,7 +134,6 @@ def test_a_rival_that_does_not_end_is_not_waited_for(monkeypatch):
     from types import SimpleNamespace
 
     import numpy as np
-
     from experiments.methods import dice
 
     monkeypatch.setattr(dice, "LIMIT", 0.2)
