@@ -370,6 +370,15 @@ def test_a_faint_program_is_left_unproved() -> None:
     assert found.bound == 1.0  # what any change costs
 
 
+def test_neurons_without_all_their_digits_prove_nothing() -> None:
+    """Products of 1e-160 and 1e-160: no unit measures such a neuron, and MILO proved that 2.1 does not exist."""
+    problem = hard_problem(np.random.default_rng([100_002]), "relu", "tiny")
+    found = solve_by_milo(problem)
+    assert write_program(problem).faint
+    assert found.bound <= Truth(problem).optimum() < np.inf
+    check_one(Truth(problem), found, doubted=True)
+
+
 @settings(law, max_examples=60)
 @given(
     st.integers(0, 10_000),

@@ -66,8 +66,8 @@ class Program:
     picks : for each feature, the variables pi_{d,j} of its options
     unit : ``cost`` is the problem's cost divided by this
     trimmed : whether small numbers were left out
-    faint : whether some variable is too small to be seen in the row that defines it: such a program proves
-        nothing. With small numbers left out, HiGHS was still wrong about 1 of 7,020 networks with weights of 1e8
+    faint : whether some variable is too small to be seen in the row that defines it, or to have all its digits: such
+        a program proves nothing. With small numbers left out, HiGHS was still wrong about 1 of 7,020 networks with weights of 1e8
 
     >>> draft = Draft()
     >>> pi = draft.add_variables(2, integer=True)
@@ -158,6 +158,10 @@ class Draft:
         self._faint |= bool(np.any(np.abs(coefficients[coefficients.size - own :]) <= VISIBLE * largest))
         self._rows.append((index.astype(np.intp), coefficients / largest))
         self._ranges.append((lower / largest, upper / largest))
+
+    def doubt(self) -> None:
+        """The program has numbers that no row can hold exactly enough: it proves nothing."""
+        self._faint = True
 
     def finish(self, picks: Sequence[IntArray]) -> Program:
         """The program drafted so far."""

@@ -13,9 +13,12 @@ from armin.problem import Problem
 from armin.solve.milo.linear import write_linear
 from armin.solve.milo.program import UNEVEN, Draft, Program
 from armin.solve.milo.shared import Margin, add_choice, add_requirement, add_vote, stack_ways
-from armin.solve.milo.tables import EPSILON, EXACT, Tables, add_common, expression, grain, tabulate
+from armin.solve.milo.tables import EPSILON, EXACT, LEAST, Tables, add_common, expression, grain, tabulate
 
 __all__ = ["write_relu"]
+
+SMALLEST = float(np.finfo(np.float64).smallest_normal)
+"""The least number with all its digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,12 @@ class _Layer:
     high: FloatArray
     noise: FloatArray
     grain: float
+
+    @property
+    def lacks_digits(self) -> bool:
+        """Whether some neuron's range ends at a number too small to have all its digits: no unit measures it."""
+        ends = np.abs(np.concatenate([self.low, self.high]))
+        return bool(np.any((ends > 0) & (ends < SMALLEST)))
 
 
 def write_relu(problem: Problem, model: ReluNetwork, formulation: str = "tight", until: float = np.inf) -> Program:
@@ -45,6 +54,8 @@ def write_relu(problem: Problem, model: ReluNetwork, formulation: str = "tight",
     noise = layers[-1].noise @ np.abs(coefficients).T
     low, high = final.range(np.maximum(layers[-2].low, 0.0), np.maximum(layers[-2].high, 0.0))
     draft = Draft(until)
+    if any(layer.lacks_digits for layer in layers):
+        draft.doubt()
     picks = add_choice(draft, problem)
     u = add_common(draft, tables, picks)
     votes = []
@@ -81,7 +92,8 @@ def _propagate(model: ReluNetwork, first: _Layer) -> list[_Layer]:
         below = layers[-1]
         low, high = _Affine(weight, bias).range(np.maximum(below.low, 0.0), np.maximum(below.high, 0.0))
         size = np.maximum(below.high, 0.0).max(axis=0) @ np.abs(weight) + np.abs(bias)
-        noise = below.noise @ np.abs(weight) + (weight.shape[0] + 8) * EPSILON * size
+        rounding = (weight.shape[0] + 8) * EPSILON * size + (weight.shape[0] + 4) * LEAST
+        noise = below.noise @ np.abs(weight) + rounding
         step = min(below.grain * grain(weight), grain(bias))
         exact = 0 < step < np.inf and float(size.max()) < EXACT * step
         layers.append(_Layer(low, high, noise, step if exact else 0.0))

@@ -12,7 +12,7 @@ from armin.errors import SolverError
 from armin.problem import Problem
 from armin.solve.milo.program import UNEVEN, Draft
 
-__all__ = ["EXACT", "Tables", "add_common", "expression", "grain", "tabulate"]
+__all__ = ["EPSILON", "EXACT", "LEAST", "Tables", "add_common", "expression", "grain", "tabulate"]
 
 EPSILON = float(np.finfo(np.float64).eps)
 
