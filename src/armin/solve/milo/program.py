@@ -67,7 +67,8 @@ class Program:
     unit : ``cost`` is the problem's cost divided by this
     trimmed : whether small numbers were left out
     faint : whether some variable is too small to be seen in the row that defines it, or to have all its digits: such
-        a program proves nothing. With small numbers left out, HiGHS was still wrong about 1 of 7,020 networks with weights of 1e8
+        a program proves nothing. With small numbers left out, HiGHS was still wrong about 1 of 7,020 networks with
+        weights of 1e8
 
     >>> draft = Draft()
     >>> pi = draft.add_variables(2, integer=True)
