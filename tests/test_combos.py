@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from threading import Thread
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -110,21 +111,22 @@ def test_threads_share_what_is_known() -> None:
     encode = encoder(steps)
     for known in encode.known:
         known.most_outcomes = 40  # so that what one thread keeps is forgotten while another looks
-    wrong: list[int] = []
 
-    def work(seed: int) -> None:
+    def same(seed: int) -> bool:
         rng = np.random.default_rng(seed)
-        for _ in range(60):
-            wanted, picks = questions(rng, 2)
-            if not np.array_equal(encode.behind(wanted, picks), directly(wanted, picks), equal_nan=True):
-                wrong.append(seed)
+        asked = (questions(rng, 2) for _ in range(60))
+        return all(
+            np.array_equal(encode.behind(wanted, picks), directly(wanted, picks), equal_nan=True)
+            for wanted, picks in asked
+        )
 
-    threads = [Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads take turns all the time: an append that another thread saw half shows up
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(same, range(24)))  # what a thread raises is raised here
+    finally:
+        sys.setswitchinterval(usual)
 
 
 @pytest.mark.parametrize("same", [True, False])

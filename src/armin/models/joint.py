@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -105,6 +106,7 @@ class JointEncoder:
         self.steps, self.alone, self.joint = steps, alone, joint
         self.known = known or tuple(Combinations(len(one.positions), one.columns.size) for one in joint)
         self.expected: list[tuple[int, FloatArray]] = []
+        self.lock = Lock()  # threads share the list: what one appends another takes with it, or does not see
         self.last: dict[tuple[int, bytes], FloatArray] = {}
         alone.run = self.run
 
@@ -170,11 +172,14 @@ class JointEncoder:
         values, chosen = wanted.at(self.joint[wanted.which].positions, picks)
         lacking = self.known[wanted.which].lacking(values, chosen)
         if lacking is not None and lacking[0].size:
-            self.expected.append((wanted.which, wanted.codes(lacking[0], picks[lacking[1]])))
+            codes = wanted.codes(lacking[0], picks[lacking[1]])
+            with self.lock:
+                self.expected.append((wanted.which, codes))
 
     def run(self, rows: FloatArray) -> FloatArray:
         """What rows (n, D) become behind the steps, asked together with all that is expected."""
-        expected, self.expected = self.expected, []
+        with self.lock:
+            expected, self.expected = self.expected, []
         found = self._through(np.concatenate([rows, *(codes for _, codes in expected)]))
         start = rows.shape[0]
         for which, codes in expected:

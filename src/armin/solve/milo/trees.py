@@ -129,7 +129,8 @@ def _sum_cuts(model: TreeEnsemble, cuts: FloatArray, step: float) -> FloatArray:
         return cuts * model.divisor
     # the least multiple of the grain whose quotient, rounded as the model rounds it, reaches the cut
     kind = np.dtype(model.precision).type
-    near = np.floor(cuts * model.divisor / step) + np.arange(-2.0, 4.0)
+    with np.errstate(over="ignore"):  # a cut so many grains away is out of reach of the sums, or below all of them
+        near = np.floor(cuts * model.divisor / step) + np.arange(-2.0, 4.0)
     reaches = (near * step).astype(kind) / kind(model.divisor) >= cuts
     return np.asarray(near[reaches][:1] * step)
 
