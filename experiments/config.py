@@ -201,6 +201,11 @@ _ALL = (
         note="Two blanks; the first 15 rejected people of each split, each with five masks.",
     ),
     Experiment(
+        "split-models", "m", "model", PAPER_DATA, PAPER_MODELS, (), missing=(0,),
+        variants=tuple(Variant(f"split={s}", PUBLISHED, s) for s in range(5)), quick_variants=("split=0", "split=1"),
+        quick_datasets=FEW_DATA,
+    ),
+    Experiment(
         "rivals", "r", "compare", PAPER_DATA, ("LR", "RF"), ("exact", *RIVALS), instances=10,
         quick_people=1, quick_datasets=("WineQuality",),
         note="Two blanks, ten people: the rivals take seconds for each.",

@@ -185,6 +185,22 @@ class TestWhatIsMissing:
         assert "mcar, 27 of 36 cells complete" in said
         assert f"begun: FICO LR 2 missing, 1 of {PEOPLE} people by all methods" in said
 
+    def test_a_model_that_rejects_nobody_leaves_nothing_to_run(self, complete: Path) -> None:
+        def read(name: str) -> list[Row]:
+            rows = reader(complete)(name)
+            world = {"dataset": "Attrition", "model": "MLP", "split": 3}
+            here = [r for r in rows if all(r.get(k) == v for k, v in world.items())]
+            if name == "split-models":
+                return [r | {"rejected": 0} if r in here else r for r in rows]
+            return [r for r in rows if r not in here] if name == "splits" else rows
+
+        (gaps,) = gaps_of(read, ["splits"])
+        assert said_gaps([gaps]) == ""
+        assert {cell.variant.split for cell in gaps.nobody} == {3}
+        assert len(gaps.nobody) == 5
+        (gaps,) = gaps_of(lambda name: [] if name == "split-models" else read(name), ["splits"])
+        assert len(gaps.absent) == 5  # as far as anybody knows, they were not run
+
     def test_a_quick_run_is_held_against_a_quick_run(self, tmp_path: Path) -> None:
         store(tmp_path, cells_of(EXPERIMENTS["ladder"], ("Attrition",), missing=(2,)))
         (gaps,) = gaps_of(reader(tmp_path, few=True), ["ladder"], few=True)

@@ -1,4 +1,4 @@
-"""ARMIN: exact, with and without conditioning on the decision, and as published."""
+"""ARMIN: exact, with and without conditioning on the decision, and by the paper's heuristic."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class ExactPlain(_Armin):
 
 @register("published")
 class Published(_Armin):
-    """As published: plain completions by chained equations, N' = 10, P = 10, each subproblem solved to optimality."""
+    """The paper's heuristic with our cost, options and draws: N' = 10, P = 10, each subproblem solved to optimality."""
 
-    label = "ARMIN as published"
+    label = "ARMIN, paper's heuristic"
     heuristic = True
     conditioned = False
     sampler = "chained"
@@ -80,9 +80,9 @@ class Published(_Armin):
 
 @register("published-milo")
 class PublishedMilo(_Armin):
-    """As published, on a MILO solver, for its time. Time cuts it off, so its answer depends on the machine."""
+    """The same on a MILO solver, for its time. Time cuts it off, so its answer depends on the machine."""
 
-    label = "ARMIN as published, MILO"
+    label = "ARMIN, paper's heuristic, MILO"
     clocked = True
     conditioned = False
     sampler = "chained"

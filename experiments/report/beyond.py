@@ -145,8 +145,8 @@ def _by_blanks(read: Rows, rows: list[Row], milo: list[Row]) -> list[str]:
     out = [
         f"“{label_of('published-milo')}” solves its ten subproblems on HiGHS with "
         f"{EXPERIMENTS['clock'].variants[0].settings.sub_limit:g} s each in a complete "
-        "run, where the paper allows 60 s, on a few people only: its times are cut off and so too small. “ARMIN "
-        "as published” solves the same subproblems by the exact search.",
+        "run, where the paper allows 60 s, on a few people only: its times are cut off and so too small. “ARMIN, "
+        "paper's heuristic” solves the same subproblems by the exact search.",
     ]
     plain = [r for r in rows if not r["variant"]]
     for missing in (1, 2, 3):

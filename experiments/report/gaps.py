@@ -24,7 +24,8 @@ class Gaps:
     ----------
     experiment : its name
     cells : those it should have
-    absent : those without any row
+    absent : those without any row though somebody is rejected
+    nobody : those in which the model rejects nobody, so that there is nothing to run
     begun : those with rows of some of their people, with how many of how many
     others : data sets and models that have rows and are not declared, such as those of a plug-in
     """
@@ -33,17 +34,19 @@ class Gaps:
     cells: tuple[Cell, ...]
     absent: tuple[Cell, ...]
     begun: tuple[tuple[Cell, int, int], ...]
+    nobody: tuple[Cell, ...] = ()
     others: tuple[str, ...] = ()
 
     @property
     def whole(self) -> int:
-        """Cells that have all of their rows."""
+        """Cells that have all of their rows, which may be none."""
         return len(self.cells) - len(self.absent) - len(self.begun)
 
 
 def gaps_of(read: Callable[[str], list[Row]], names: Iterable[str], *, few: bool = False) -> list[Gaps]:
     """For each experiment, what its rows lack; ``few`` asks for the cells of a quick run."""
-    rejected = {(r["dataset"], r["model"]): int(r["rejected"]) for r in read("models")}
+    models = read("models") + read("split-models")
+    rejected = {(r["dataset"], r["model"], int(r.get("split", 0))): int(r["rejected"]) for r in models}
     found = []
     for name in names:
         experiment = quick(EXPERIMENTS[name]) if few else EXPERIMENTS[name]
@@ -51,7 +54,7 @@ def gaps_of(read: Callable[[str], list[Row]], names: Iterable[str], *, few: bool
     return found
 
 
-def _gaps(experiment: Experiment, rows: list[Row], rejected: dict[tuple[str, str], int]) -> Gaps:
+def _gaps(experiment: Experiment, rows: list[Row], rejected: dict[tuple[str, str, int], int]) -> Gaps:
     stored = by(rows, "dataset", "model", "missing", "variant")
     cells = cells_of(experiment)
     people = {cell: _people(stored.get(_key(cell), [])) for cell in cells}
@@ -60,16 +63,16 @@ def _gaps(experiment: Experiment, rows: list[Row], rejected: dict[tuple[str, str
     for cell, mine in people.items():
         world = (cell.dataset, cell.model, cell.variant.split)
         most[world] = max([most.get(world, 0), *mine.values()])
-    absent, begun = [], []
+    absent, nobody, begun = [], [], []
     for cell, mine in people.items():
+        world = (cell.dataset, cell.model, cell.variant.split)
         if not mine:
-            absent.append(cell)
+            empty = experiment.kind != "model" and experiment.blanks == "mcar" and rejected.get(world) == 0
+            (nobody if empty else absent).append(cell)
             continue
         if experiment.kind == "model":
             continue
-        there = most[cell.dataset, cell.model, cell.variant.split]
-        if experiment.blanks == "mcar" and not cell.variant.split:
-            there = rejected.get((cell.dataset, cell.model), there)
+        there = rejected.get(world, most[world]) if experiment.blanks == "mcar" else most[world]
         wanted = {method: min(cell.people(method), there) for method in experiment.methods}
         if any(mine.get(method, 0) < count for method, count in wanted.items()):
             most_people = max(wanted.values())
@@ -77,7 +80,7 @@ def _gaps(experiment: Experiment, rows: list[Row], rejected: dict[tuple[str, str
             begun.append((cell, finished, most_people))
     declared = set(map(_key, cells))
     others = dict.fromkeys(f"{key[0]} {key[1]}" for key in stored if key not in declared)
-    return Gaps(experiment.name, tuple(cells), tuple(absent), tuple(begun), tuple(others))
+    return Gaps(experiment.name, tuple(cells), tuple(absent), tuple(begun), tuple(nobody), tuple(others))
 
 
 def _key(cell: Cell) -> tuple[str, str, int, str]:

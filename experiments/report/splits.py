@@ -41,6 +41,7 @@ def splits(read: Rows, pictures: Path) -> list[str]:
         "people. *Italics: the paper's number*, from one split and one "
         "mask; bold where it lies outside our interval.",
         *_alone(rows),
+        *_models(read),
         "**Valid ratio**",
         _table(rows, "valid_ratio"),
         read.source("splits"),
@@ -56,6 +57,26 @@ def splits(read: Rows, pictures: Path) -> list[str]:
         *_outside(rows),
     ]
     return [*out, read.source("splits")]
+
+
+def _models(read: Rows) -> list[str]:
+    """The models of each split: how good they are, and how many people they reject."""
+    rows = read("split-models")
+    if not rows:
+        return []
+    seeds = sorted({r["split"] for r in rows})
+    body = []
+    for (dataset, model), mine in by(rows, "dataset", "model").items():
+        of = {r["split"]: r for r in mine}
+        fields = (f"{100 * of[s]['accuracy']:.1f} % · {of[s]['rejected']:,}" if s in of else "–" for s in seeds)
+        body.append([dataset, model, *fields])
+    none = [f"{r['dataset']} {r['model']} split {r['split']}" for r in rows if not r["rejected"]]
+    said = f" Nobody is rejected, and so nobody can be explained: {', '.join(none)}." if none else ""
+    return [
+        "**The models of each split**: accuracy on the test rows · test rows rejected." + said,
+        markdown(["data set", "model", *(f"split {s}" for s in seeds)], body),
+        read.source("split-models"),
+    ]
 
 
 def _order(rows: list[Row]) -> list[str]:
