@@ -14,7 +14,7 @@ from armin.errors import ParameterError, SolverError
 from armin.models.kinds import Above, LinearModel
 from armin.problem import Block, JointTable, Options, Problem, Solution, Status
 from armin.solve import clusters, solve, solve_best, solve_path, thin
-from armin.solve.blocks import parts_of
+from armin.solve.blocks import Part, parts_of
 from armin.solve.repeat import DIFFER, Differ
 from armin.solve.robust import solve_robust
 from armin.solve.search import parts, search
@@ -88,13 +88,68 @@ def test_a_search_that_is_stopped_claims_no_more_than_is_true(kind: Kind) -> Non
 
 
 @pytest.mark.parametrize("kind", ["linear", "trees", "relu"])
-def test_combinations_that_are_too_many_are_gone_through_in_order_of_cost(
+@pytest.mark.parametrize("most", [3, 8])
+def test_parts_with_too_many_combinations_are_searched_in_pieces(
+    kind: Kind, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "MOST_COMBINATIONS", most)
+    cut, pieces = 0, Part.pieces
+
+    def counted(part: Part, cap: float) -> list[Part]:
+        nonlocal cut
+        cut += 1
+        return pieces(part, cap)
+
+    monkeypatch.setattr(Part, "pieces", counted)
+
+    @settings(deadline=None, max_examples=8)
+    @given(blocky(kind), st.integers(1, 4), st.sampled_from(DIFFER), st.integers(0, 5))
+    def law(problem: Problem, count: int, differ: Differ, looks: int) -> None:
+        found = solve(problem, "search")
+        assert found.solver == "search"
+        check(problem, found)
+        check_path(problem, solve_path(problem, "search"))
+        check_best(problem, solve_best(problem, count, "search", differ=differ), count, differ)
+        seen: list[Solution] = []
+
+        def stop(solution: Solution) -> bool:
+            seen.append(solution)
+            return len(seen) <= looks
+
+        optimum = np.inf if found.cost is None else found.cost
+        for one in (search(problem, callback=stop), *seen):
+            check_honest(problem, one, optimum)
+
+    law()
+    assert cut
+
+
+def test_who_keeps_what_is_cut_is_in_the_first_piece() -> None:
+    """With any number of changes one part has all choices: a floor under its first piece would deny some of them."""
+    one = tiny()
+    options = (*one.options, *(replace(o, costs=o.costs / 8) for o in one.options))
+    blocks = (one.blocks[0], replace(one.blocks[0], members=(2, 3), columns=np.array([1])))
+    model = LinearModel(np.ones((1, 2)), np.array([-3.0]), Above(0.0))
+    problem = Problem(np.zeros((1, 2)), options, model, 1, blocks=blocks)
+    *_, every = parts_of(problem, fixed=False)
+    by_pattern = every.pieces(np.inf)
+    further = by_pattern[-1].pieces(np.inf)  # of the other cluster, which has more combinations now
+    halves = every.clusters[0].halves(frozenset({0, 1}), np.inf) or ()
+    assert [part.must for part in by_pattern] == [(False, False), (True, False), (True, False)]
+    assert [part.floor for part in by_pattern] == [0.0, 1.0, 2.0]
+    assert [part.floor for part in further] == [2.0, 2.125, 2.25]
+    assert [half.least(frozenset({0, 1})) for half in halves] == [2.0, 3.0]
+    assert min(float(part.floor) for part in every.pieces(np.inf)) <= (solve(problem, "search").cost or 0.0) == 0.375
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees", "relu"])
+def test_what_cannot_be_written_down_at_all_is_gone_through_in_order_of_cost(
     kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clusters, "MOST_COMBINATIONS", 3)
+    monkeypatch.setattr(clusters, "MOST_COMBINATIONS", 0)
     asked = 0
 
-    @settings(deadline=None, max_examples=10)
+    @settings(deadline=None, max_examples=6)
     @given(blocky(kind))
     def law(problem: Problem) -> None:
         nonlocal asked

@@ -103,6 +103,24 @@ class Part:
         merged = Merged(plain, self, tuple(features), cap)
         return replace(merged, problem=merged.with_rules())
 
+    def pieces(self, cap: float) -> list[Part]:
+        """Parts that together have its choices below ``cap``, for where it has too many; none if it cannot be cut.
+
+        Choices that keep the cluster that is cut stay in the first of them.
+        """
+        left = [self._left(c, cap) for c in range(len(self.clusters))]
+        c = max(range(len(left)), key=lambda c: self.clusters[c].rough(self.patterns[c], left[c]))
+        cluster, patterns = self.clusters[c], self.patterns[c]
+        cut: list[tuple[Cluster, tuple[Pattern, ...]]] = [(cluster, (pattern,)) for pattern in patterns]
+        if len(cut) == 1:
+            cut = [(half, patterns) for half in cluster.halves(patterns[0], left[c]) or ()]
+        return [self._cut(c, *one, first=i == 0) for i, one in enumerate(cut)]
+
+    def _cut(self, c: int, cluster: Cluster, patterns: tuple[Pattern, ...], *, first: bool) -> Part:
+        clusters, every, must = list(self.clusters), list(self.patterns), list(self.must)
+        clusters[c], every[c], must[c] = cluster, patterns, must[c] or not first
+        return replace(self, clusters=tuple(clusters), patterns=tuple(every), must=tuple(must), family=())
+
     def _thinned(self, cap: float) -> list[tuple[Options, IntArray]] | None:
         """For each cluster the combinations that are needed; None if one has none that the part is about."""
         left = [self._left(c, cap) for c in range(len(self.clusters))]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -78,11 +78,13 @@ class Cluster:
     problem : the problem
     members : their positions in ``problem.options``, ascending
     blocks : the blocks among them
+    only : for members (by place) that may change to some of their options only, which
     """
 
     problem: Problem
     members: tuple[int, ...]
     blocks: tuple[Block, ...]
+    only: Mapping[int, IntArray] = field(default_factory=dict)
 
     @cached_property
     def patterns(self) -> list[Pattern]:
@@ -92,8 +94,37 @@ class Cluster:
 
     def least(self, pattern: Pattern) -> float:
         """The least cost of changing these."""
-        costs = [float(self.problem.options[self.members[k]].costs[1:].min()) for k in pattern]
+        costs = [float(self.problem.options[self.members[k]].costs[self._changes(k)].min()) for k in pattern]
         return max(costs) if self.problem.aggregate == "max" else sum(costs)
+
+    def _changes(self, place: int) -> IntArray:
+        """The options that a member may change to."""
+        every = np.arange(1, self.problem.options[self.members[place]].size)
+        return self.only.get(place, every)
+
+    def rough(self, patterns: Sequence[Pattern], cap: float) -> float:
+        """How many combinations there are at most."""
+        below = [int((o.costs[self._changes(k)] < cap).sum()) for k, o in enumerate(self._options_of_members)]
+        return float(sum(np.prod([below[k] for k in pattern], dtype=np.float64) for pattern in patterns))
+
+    @property
+    def _options_of_members(self) -> list[Options]:
+        return [self.problem.options[d] for d in self.members]
+
+    def halves(self, pattern: Pattern, cap: float) -> tuple[Cluster, Cluster] | None:
+        """The combinations of one pattern in two clusters, the cheaper options of a member first; None if there is one.
+
+        The member is the one with most options below ``cap``.
+        """
+        able = {k: self._changes(k) for k in sorted(pattern)}
+        costs = {k: self.problem.options[self.members[k]].costs[options] for k, options in able.items()}
+        place = max(able, key=lambda k: int((costs[k] < cap).sum()))
+        order = able[place][np.argsort(costs[place], kind="stable")]
+        middle = int((costs[place] < cap).sum()) // 2
+        if middle == 0:
+            return None
+        first, second = (replace(self, only={**self.only, place: some}) for some in (order[:middle], order[middle:]))
+        return first, second
 
     def picks(self, patterns: Sequence[Pattern], cap: float) -> tuple[IntArray, FloatArray]:
         """The allowed combinations (M, members) that change one of ``patterns`` and cost less than ``cap``; costs (M,).
@@ -108,8 +139,8 @@ class Cluster:
             places = sorted(pattern)
             costs, picked = np.zeros(1), np.zeros((1, 0), dtype=np.intp)
             for place in places:  # one member after the other, so that what is too dear is never multiplied
-                option = self.problem.options[self.members[place]]
-                within = 1 + np.flatnonzero(option.costs[1:] < cap)
+                option, within = self.problem.options[self.members[place]], self._changes(place)
+                within = within[option.costs[within] < cap]
                 if costs.size * within.size > 10 * MOST_COMBINATIONS:
                     raise TooManyError(self._too_many())
                 both = np.maximum if self.problem.aggregate == "max" else np.add
@@ -208,7 +239,7 @@ class Cluster:
         return {}
 
     def _options(self, picks: IntArray, costs: FloatArray) -> Options:
-        options = [self.problem.options[d] for d in self.members]
+        options = self._options_of_members
         columns = np.concatenate([*(o.columns for o in options), *(b.columns for b in self.blocks)]).astype(np.intp)
         same = all(o.same_for_all for o in options) and all(b.outcomes.same_for_all for b in self.blocks)
         rows = 1 if same else self.problem.n_candidates

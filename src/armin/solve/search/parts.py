@@ -137,6 +137,7 @@ class _Run:
     ----------
     cap : the part has all its choices that cost less
     done : all that costs less is known
+    piece : whether it is cut from a part that was too large, and so not kept when it is done
     """
 
     part: Part
@@ -145,6 +146,7 @@ class _Run:
     cap: float = -1.0
     done: float = 0.0
     nodes: int = 0
+    piece: bool = False
 
     @property
     def bound(self) -> float:
@@ -221,7 +223,10 @@ class PartsEngine:
         """
         apt = isinstance(goal, Cheapest) and any(run.part.floor < cap for run in self.runs[1:])
         loose = loosened([run.part for run in self.runs]) if apt else None
-        merged = None if loose is None else loose.merged(cap)
+        try:
+            merged = None if loose is None else loose.merged(cap)
+        except TooManyError:  # part by part there are fewer
+            return False
         if merged is None:
             return False
         yield
@@ -253,7 +258,13 @@ class PartsEngine:
         if run.part.floor < cap:
             if run.cap < cap:
                 run.nodes += 0 if run.engine is None else run.engine.nodes
-                run.merged, run.cap = run.part.merged(cap), cap
+                run.engine = run.merged = None
+                try:
+                    run.merged = run.part.merged(cap)
+                except TooManyError:
+                    yield from self._in_pieces(run, goal, cap)
+                    return
+                run.cap = cap
                 run.engine = None if run.merged is None else self.start(run.merged.problem, self.apart)
                 yield
             if run.engine is not None and run.merged is not None:
@@ -261,3 +272,19 @@ class PartsEngine:
                     run.done = max(run.done, min(run.engine.bound, run.cap))
                     yield
         run.done = max(run.done, min(cap, goal.worst))
+        if run.piece:  # there may be many, each with a large table
+            run.nodes += 0 if run.engine is None else run.engine.nodes
+            run.engine, run.merged, run.cap = None, None, -1.0
+
+    def _in_pieces(self, run: _Run, goal: Goal, cap: float) -> Iterator[None]:
+        """Offer all choices of a part that has too many combinations to write down at once."""
+        pieces = run.part.pieces(cap)
+        if not pieces:
+            raise TooManyError("One option of each feature is too many.")
+        at = self.runs.index(run)
+        new = [_Run(part, done=run.done, piece=True) for part in sorted(pieces, key=lambda part: part.floor)]
+        new[0].nodes = run.nodes
+        self.runs[at : at + 1] = new
+        yield
+        for one in new:
+            yield from self._advance(one, goal, min(cap, goal.worst))
