@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 
@@ -170,6 +171,12 @@ class Merged:
     part: Part
     features: tuple[int | tuple[Cluster, IntArray], ...]
     cap: float
+    spent: ClassVar[float] = 0.0
+
+    @property
+    def of(self) -> Problem:
+        """The whole problem."""
+        return self.part.problem
 
     def whole(self, choice: Choice) -> Choice:
         """A choice of the part as one of the whole problem."""

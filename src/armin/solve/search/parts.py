@@ -15,9 +15,12 @@ import numpy as np
 from armin.problem import Choice, Problem
 from armin.solve.blocks import Merged, Part, loosened, parts_of
 from armin.solve.clusters import TooManyError
+from armin.solve.given import pivot_of
 from armin.solve.search.blackbox import BlackBoxEngine
 from armin.solve.search.drive import Engine, Start
-from armin.solve.search.goals import BETTER, Bans, Cheapest, Frontier, Goal, Several, Stairs, consider, sets_as_words
+from armin.solve.search.goals import BETTER, Bans, Cheapest, Goal, Several, Stairs, consider
+from armin.solve.search.pivot import PivotEngine
+from armin.solve.search.views import Seen, seen
 
 __all__ = ["PartsEngine"]
 
@@ -25,58 +28,7 @@ _STEP = 2.0  # from one budget to the next
 _SHARES = 4  # of work, for a look at all parts at once: what takes longer is better looked at part by part
 
 
-class _Seen:
-    """A goal as a part sees it: choices in the part's own terms, and nothing that costs more than its options go."""
-
-    def __init__(self, goal: Goal, merged: Merged) -> None:
-        self.goal, self.merged = goal, merged
-        self._from: tuple[Stairs, Bans] | None = None
-        self._to: tuple[Stairs, Bans] | None = None
-
-    @property
-    def apart(self) -> bool:
-        return self.goal.apart
-
-    @property
-    def required(self) -> float:
-        return self.goal.required
-
-    @property
-    def worst(self) -> float:
-        return min(self.goal.worst, self.merged.cap)
-
-    @property
-    def one_by_one(self) -> bool:
-        return isinstance(self.goal, Several) and self.goal.one_by_one
-
-    @property
-    def best(self) -> tuple[float, Choice] | None:
-        return self.goal.best
-
-    def stairs(self) -> Stairs:
-        return self._tables()[0]
-
-    def bans(self) -> Bans:
-        return self._tables()[1]
-
-    def offer(self, choice: Choice, cost: float, weight: float) -> bool:
-        whole, problem = self.merged.whole(choice), self.merged.part.problem
-        return problem.allows(whole) and self.goal.offer(whole, problem.cost(whole), weight)
-
-    def settle(self) -> bool:
-        return False
-
-    def _tables(self) -> tuple[Stairs, Bans]:
-        """Stairs and bans in the part's terms, made anew when the goal's have changed."""
-        now = (self.goal.stairs(), self.goal.bans())
-        if self._to is None or self._from is None or any(a is not b for a, b in zip(now, self._from, strict=True)):
-            stairs, bans = now
-            capped = stairs._replace(cost=np.minimum(stairs.cost, self.merged.cap))
-            self._from, self._to = now, (capped, _translated(bans, self.merged))
-        return self._to
-
-
-class _Loose(_Seen):
+class _Loose(Seen):
     """The cheapest choice of a part in its own terms, whether the whole problem allows it or not."""
 
     def offer(self, choice: Choice, cost: float, weight: float) -> bool:
@@ -86,47 +38,12 @@ class _Loose(_Seen):
         stairs = self.goal.stairs()
         if self._from is None or self._to is None or stairs is not self._from[0]:
             self._from = (stairs, self.goal.bans())
-            self._to = (stairs._replace(cost=np.minimum(stairs.cost, self.merged.cap)), self.goal.bans())
+            self._to = (stairs._replace(cost=np.minimum(stairs.cost, self.view.cap)), self.goal.bans())
         return self._to
 
 
-class _LooseCheapest(_Loose, Cheapest):  # type: ignore[override]  # as below
+class _LooseCheapest(_Loose, Cheapest):  # type: ignore[override]  # engines ask what sort of goal it is
     pass
-
-
-class _SeenCheapest(_Seen, Cheapest):  # type: ignore[override]  # engines ask what sort of goal it is, and for nothing else
-    pass
-
-
-class _SeenFrontier(_Seen, Frontier):  # type: ignore[override]  # as above
-    pass
-
-
-class _SeenSeveral(_Seen, Several):  # type: ignore[override]  # as above
-    pass
-
-
-def _seen(goal: Goal, merged: Merged) -> Goal:
-    kinds = ((Cheapest, _SeenCheapest), (Frontier, _SeenFrontier), (Several, _SeenSeveral))
-    for kind, seen in kinds:
-        if isinstance(goal, kind):
-            return seen(goal, merged)
-    return _Seen(goal, merged)
-
-
-def _translated(bans: Bans, merged: Merged) -> Bans:
-    """Sets of features of the whole as sets of the part's features; those that no choice of it has are left out."""
-    sets, price, core = [], [], []
-    for words, cost, is_core in zip(bans.sets.tolist(), bans.price.tolist(), bans.core.tolist(), strict=True):
-        bits = sum(word << (64 * w) for w, word in enumerate(words))
-        features = frozenset(i for i in range(bits.bit_length()) if bits >> i & 1)
-        found = merged.features_of(features, exactly=not is_core)
-        if found is not None:
-            sets.append(found)
-            price.append(cost)
-            core.append(is_core)
-    width = len(merged.features)
-    return Bans(sets_as_words(sets, width), np.array(price, dtype=np.float64), np.array(core, dtype=np.bool_))
 
 
 @dataclass(eq=False)
@@ -166,24 +83,24 @@ class PartsEngine:
     def __init__(self, problem: Problem, apart: bool, start: Start) -> None:
         self.problem, self.apart, self.start = problem, apart, start
         self.runs: list[_Run] = []
-        self.asking: BlackBoxEngine | None = None
+        self.instead: Engine | None = None
         self.dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
         self.cap = 0.0
 
     @property
     def bound(self) -> float:
-        if self.asking is not None:
-            return self.asking.bound
+        if self.instead is not None:
+            return self.instead.bound
         return min((run.bound for run in self.runs), default=0.0)
 
     @property
     def name(self) -> str:
         """What the solutions say about who found them."""
-        return "search" if self.asking is None else self.asking.name
+        return str(getattr(self.instead, "name", "search"))
 
     @property
     def nodes(self) -> int:
-        asked = 0 if self.asking is None else self.asking.nodes
+        asked = 0 if self.instead is None else self.instead.nodes
         return asked + sum(run.nodes + (0 if run.engine is None else run.engine.nodes) for run in self.runs)
 
     def search(self, goal: Goal) -> Iterator[None]:
@@ -193,13 +110,13 @@ class PartsEngine:
             fixed = banned or self.apart or isinstance(goal, Several)
             self.runs = [_Run(part) for part in parts_of(self.problem, fixed)]
             self.cap = _STEP * max((run.part.floor for run in self.runs), default=0.0)
-        if self.asking is None:
+        if self.instead is None:
             try:
                 yield from self._through(goal)
-                return
             except TooManyError:  # in order of cost, which needs no list
-                self.asking = BlackBoxEngine(self.problem)
-        yield from self.asking.search(goal)
+                self.instead = BlackBoxEngine(self.problem)
+        if self.instead is not None:
+            yield from self.instead.search(goal)
 
     def _through(self, goal: Goal) -> Iterator[None]:
         yield from self._advance(self.runs[0], goal, np.inf)
@@ -207,6 +124,10 @@ class PartsEngine:
             self.cap = max(self.cap, goal.worst)
         while len(self.runs) > 1:
             cap = min(goal.worst, self.cap)
+            pivot = pivot_of(self.problem, cap)
+            if pivot is not None:
+                self.instead = PivotEngine(self.problem, self.apart, self.start, pivot)
+                return
             settled = yield from self._loosely(goal, cap)
             for run in () if settled else self.runs[1:]:
                 yield from self._advance(run, goal, min(goal.worst, self.cap))
@@ -268,7 +189,7 @@ class PartsEngine:
                 run.engine = None if run.merged is None else self.start(run.merged.problem, self.apart)
                 yield
             if run.engine is not None and run.merged is not None:
-                for _ in run.engine.search(_seen(goal, run.merged)):
+                for _ in run.engine.search(seen(goal, run.merged)):
                     run.done = max(run.done, min(run.engine.bound, run.cap))
                     yield
         run.done = max(run.done, min(cap, goal.worst))
