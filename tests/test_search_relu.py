@@ -500,7 +500,7 @@ def test_an_interrupt_returns_what_is_known() -> None:
 def test_a_full_memory_changes_the_order_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relu_engine, "MOST_BYTES", 0)
     small = relu_engine.new_pool
-    monkeypatch.setattr(relu_engine, "new_pool", lambda features, places: small(features, 256))
+    monkeypatch.setattr(relu_engine, "new_pool", lambda features, places, groups: small(features, 256, groups))
     problem = wide_problem(np.random.default_rng(1), "relu", features=6, size=6, n=10)
     check_all(problem, 3)
 

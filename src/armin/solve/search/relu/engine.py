@@ -233,7 +233,7 @@ def _opened(plan: Plan, case: Case, limit: int, required: float) -> _Open:
 
 
 def _made(plan: Plan, tables: Net, deep: Deep | None, changed: frozenset[int], floor: float, required: float) -> _Open:
-    pool = new_pool(tables.words.slot.size, 256)
+    pool = new_pool(tables.words.slot.size, 256, 0 if deep is None else deep.group.size - 1)
     pool.node[0], pool.critical[0] = first_node(plan, changed, tables, required)
     pool.bound[0] = floor
     # the free place at the end of the list is place 0
