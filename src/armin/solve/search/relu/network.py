@@ -26,7 +26,13 @@ MOST_GROUPS = 8
 """Groups of candidates that share one relaxation of a deep network."""
 
 CORE = 1.25
-"""The candidates that bounds of a deep network look at: the hardest, up to this multiple of what may be lost."""
+"""The candidates that bounds of a deep network look at: close ones, up to this multiple of what may be lost."""
+
+HARD = 4.0
+"""Among whom they are: the hardest, up to this multiple of what may be lost."""
+
+CENTRES = 64
+"""Candidates that are tried as the centre of close ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +116,11 @@ def places_of(network: Network, first: FloatArray, inputs: FloatArray, vary: Int
 def groups_of(by: Places, scores: FloatArray, weights: FloatArray, spare: float) -> list[IntArray]:
     """Sets of similar candidates among the hardest ones, which outweigh ``spare``; then all others as one set."""
     place, size = by.place, np.abs(by.spread).sum(axis=1)
-    order = np.argsort(scores, kind="stable")
-    core = int(np.searchsorted(np.cumsum(weights[order]), CORE * spare, side="right")) + 1
-    groups = [order[:core]]
-    while len(groups) < min(MOST_GROUPS, core):
+    hard = _first(np.argsort(scores, kind="stable"), weights, HARD * spare)
+    core = _close(place * size, hard, weights, CORE * spare)
+    others = np.setdiff1d(np.arange(scores.size), core)
+    groups = [core]
+    while len(groups) < min(MOST_GROUPS, core.size):
         spans = [np.ptp(place[part], axis=0) * size for part in groups]
         widest = int(np.argmax([s.max(initial=0.0) for s in spans]))
         part = groups[widest]
@@ -123,7 +130,24 @@ def groups_of(by: Places, scores: FloatArray, weights: FloatArray, spare: float)
         half = [along[: part.size // 2], along[part.size // 2 :]]
         half.sort(key=lambda p: float(scores[p].mean()))
         groups[widest : widest + 1] = half
-    return [*groups, order[core:]]
+    return [*groups, others[np.argsort(scores[others], kind="stable")]]
+
+
+def _first(order: IntArray, weights: FloatArray, weight: float) -> IntArray:
+    """The first candidates of an order that outweigh ``weight``."""
+    return order[: int(np.searchsorted(np.cumsum(weights[order]), weight, side="right")) + 1]
+
+
+def _close(place: FloatArray, among: IntArray, weights: FloatArray, weight: float) -> IntArray:
+    """Candidates near each other that outweigh ``weight``: those around the centre that has them nearest."""
+    best, least = among, np.inf
+    for centre in among[:: max(1, among.size // CENTRES)]:
+        away = np.abs(place[among] - place[centre]).max(axis=1, initial=0.0)
+        order = np.argsort(away, kind="stable")
+        near = _first(order, weights[among], weight)
+        if away[near[-1]] < least:
+            best, least = among[near], float(away[near[-1]])
+    return best
 
 
 def moves_of(moves: Moves, own: Own, axis: IntArray, by: Places, who: IntArray, groups: list[IntArray]) -> FloatArray:

@@ -23,17 +23,19 @@ HAIR = 1e-12
 """Share of a budget that is added to it: a sum of costs in another order may round to less."""
 
 
-SHARE, GROW, NEARLY = 0.25, 1.5, 0.75
-"""A node is asked about this share of the budget first, then about so many times what it is known to cost; about the whole
-budget if that is not much more."""
+STEPS, GROW, AHEAD = 4, 1.4, 1.1
+"""How often a budget is divided by ``GROW`` for the first look at a node, and how far ahead of its bound a look goes at least."""
 
 
 @called_fast
 def trial_of(moves: Moves, bound: float, cap: float) -> float:
     """Up to which cost to look at a node of which ``bound`` is known; twice as far each time where there is no cap."""
     if cap < INFINITE:
-        trial = max(GROW * bound, SHARE * cap)
-        return trial if trial < NEARLY * cap else cap
+        trial = cap
+        for _ in range(STEPS):
+            if trial / GROW > AHEAD * bound:
+                trial /= GROW
+        return trial
     least = INFINITE
     for j in range(moves.cost.size):
         if moves.cost[j] > 0.0:
