@@ -103,18 +103,14 @@ def base_of(deep: Deep, slope: Floats, g: int) -> float:
 
 
 @called_fast
-def _added(
-    moves: Moves, deep: Deep, work: Space, node: Node, left: int, room: float, g: int, span: Floats
-) -> float:
-    """The most that the options of a node can add to slope @ z for the candidates of group g, for less than ``room``."""
+def _added(moves: Moves, deep: Deep, work: Space, node: Node, left: int, room: float, g: int, span: Floats) -> float:
+    """The most that options of a node can add to slope @ z for the candidates of group g, for less than ``room``."""
     gains_of_group(moves, deep.delta[:, g], node, work.slope, work.gain, work.feature[BEST], span)
     return most_within(moves, node, work, left, work.feature[CHEAPEST], room)
 
 
 @called_fast
-def _first_layer(
-    moves: Moves, deep: Deep, own: Own, work: Space, node: Node, left: int, room: float, g: int
-) -> None:
+def _first_layer(moves: Moves, deep: Deep, own: Own, work: Space, node: Node, left: int, room: float, g: int) -> None:
     """Intervals and lines of the first layer: where group g is, and what the options can add to each neuron."""
     slope = work.slope
     for h in range(deep.width[0]):
@@ -136,9 +132,7 @@ def _first_layer(
 
 
 @called_fast
-def bound_layers(
-    moves: Moves, deep: Deep, own: Own, work: Space, node: Node, left: int, room: float, g: int
-) -> None:
+def bound_layers(moves: Moves, deep: Deep, own: Own, work: Space, node: Node, left: int, room: float, g: int) -> None:
     """Intervals and lines of every hidden neuron for the candidates of group g.
 
     Layer by layer: the first by what the options can add for less than ``room``; the others from the intervals below

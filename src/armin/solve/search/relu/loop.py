@@ -121,8 +121,8 @@ def _bound_within(
 ) -> tuple[int, int, float, float, int]:
     """First and last step, bound and group in the way of a node of a deep network; and the cost up to which it looked.
 
-    A part of the budget shows as much about a node as all of it, if it shows that there is nothing: so a node is asked about
-    little first, and about more when its turn comes again. Small nodes are listed, and asked about all at once.
+    With less to spend, bounds are tighter: so a node is asked first what it has for little, and for more when its turn
+    comes again. Small nodes are to be listed, and asked about all at once.
     """
     node = pool.node[place]
     trial = aim.cap if few else trial_of(tables.moves, max(aim.floor, pool.bound[place]), aim.cap)

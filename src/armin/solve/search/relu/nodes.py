@@ -59,9 +59,9 @@ def _each(
 ) -> float:
     """Raise ``each[1]`` of some candidates, whose scores are at most offset + slope @ u, to what acceptance costs.
 
-    The gains of the options are there. Candidate n needs slope @ u >= x = -offset[n] - tolerance. Every line (theta, Psi) drawn for the easiest of them
-    bounds the others too: cost >= paid + theta x - Psi; beyond the most that can be gained it is infinite. Returns the
-    need of the easiest.
+    The gains of the options are there. Candidate n needs slope @ u >= x = -offset[n] - tolerance. Every line (theta,
+    Psi) drawn for the easiest of them bounds the others too: cost >= paid + theta x - Psi; beyond the most that can be
+    gained it is infinite. Returns the need of the easiest.
     """
     need = np.inf
     for n in range(first, last):
@@ -228,7 +228,7 @@ def bound_one(
 def _offsets(crowd: Crowd, deep: Deep, own: Own, moves: Moves, work: Space, g: int, shift: float) -> None:
     """What the scores of group g are at most when nothing changes, given the slopes.
 
-    Along a feature that moves each candidate on its own, all count as where the group ends: options move them from there.
+    Along a feature that moves each candidate on its own, all are where the group ends: options move them from there.
     """
     for n in range(deep.group[g], deep.group[g + 1]):
         x = shift
@@ -247,10 +247,8 @@ def _offsets(crowd: Crowd, deep: Deep, own: Own, moves: Moves, work: Space, g: i
 
 
 @called
-def _bound_group(
-    tables: Net, deep: Deep, work: Space, leaf: Leaf, node: Node, aim: Aim, g: int
-) -> float:
-    """Set ``each[0]`` of the candidates of group g to minus what acceptance costs, ``aim.cap`` at most; the least of it.
+def _bound_group(tables: Net, deep: Deep, work: Space, leaf: Leaf, node: Node, aim: Aim, g: int) -> float:
+    """Set ``each[0]`` of the candidates of group g to minus what acceptance costs, or the cap; returns the least cost.
 
     As :func:`bound_one` with several margins, with slopes of its own.
     """
@@ -287,10 +285,10 @@ def bound_deep(
     """Several hidden layers, group by group of candidates: first and last step, the bound, a group that is in the way.
 
     Only choices that cost less than ``trial`` are looked at, so no bound is larger. Candidates after the last group
-    get none (their cost is the floor). ``told`` is what acceptance in each group costs at least, in any node that
-    this one is a part of: what reaches the cap is not worked out again. Once the groups that cost too much outweigh what
-    may be lost, the node is; and once the others are too many for that, it is to be split, whatever the rest says, unless
-    ``all_groups`` are asked for.
+    get none (their cost is the floor). ``told`` is what acceptance in each group costs at least, here and in all that
+    this node is a part of: what reaches the trial is not worked out again. Once the groups that cost too much outweigh
+    what may be lost, the node is; and once the others are too many for that, it is to be split, whatever the rest
+    says, unless ``all_groups`` are asked for.
     """
     crowd, floor, first_step, last_step = tables.crowd, aim.floor, aim.first, aim.last
     spare = crowd.total - stairs.require[first_step]

@@ -85,7 +85,7 @@ def cuts(moves: Moves, node: Node, d: int) -> tuple[int, int]:
 def cuts_by_cost(moves: Moves, node: Node, seen: Node, d: int) -> tuple[int, int]:
     """As :func:`cuts`, but what is open is split into cheap options, with "keep", and dear ones on both sides.
 
-    Dear is what costs half of the dearest option that was looked at, ``seen``, or more: it leaves little for the others.
+    Dear is what costs half of the dearest option that was looked at (``seen``) or more: it leaves little for others.
     """
     a, b = node[LOW, d], node[HIGH, d]
     x, y = seen[LOW, d], seen[HIGH, d]

@@ -9,7 +9,21 @@ from __future__ import annotations
 
 from armin.compiling import called_fast
 from armin.solve.search.relu.bounds import INFINITE, sum_top
-from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, MUST, REACH, STATE, VALUE, Floats, Moves, Node, Space
+from armin.solve.search.relu.data import (
+    BEST,
+    FREE,
+    HIGH,
+    KEPT,
+    LOW,
+    MUST,
+    REACH,
+    STATE,
+    VALUE,
+    Floats,
+    Moves,
+    Node,
+    Space,
+)
 
 __all__ = ["gains_of_group", "most_within", "room_of", "trial_of"]
 
@@ -24,7 +38,8 @@ HAIR = 1e-12
 
 
 STEPS, GROW, AHEAD = 4, 1.4, 1.1
-"""How often a budget is divided by ``GROW`` for the first look at a node, and how far ahead of its bound a look goes at least."""
+"""How often a budget is divided by ``GROW`` for the first look at a node; and how many times its bound a look goes
+at least."""
 
 
 @called_fast
@@ -53,7 +68,9 @@ def room_of(moves: Moves, floor: float, cap: float) -> float:
 
 
 @called_fast
-def gains_of_group(moves: Moves, delta: Floats, node: Node, slope: Floats, gain: Floats, best: Floats, span: Floats) -> None:
+def gains_of_group(
+    moves: Moves, delta: Floats, node: Node, slope: Floats, gain: Floats, best: Floats, span: Floats
+) -> None:
     """What each option adds under the slopes, at most, for some candidates; the best of each feature, and its span.
 
     ``delta`` (2, M) is how far an option moves them along the feature's row: at least, and at most.
