@@ -168,13 +168,13 @@ def run(
             continue
         if code != GO_ON:
             return code, 0
-        node, trial = pool.node[place], aim.cap
-        small = number_of_choices(node, aim.left, leaf.sums) <= few
+        node, trial, small = pool.node[place], aim.cap, False
         if deep is None:
             place_own(tables.moves, tables.crowd, tables.own, node)
             box(tables.moves, node, aim.left, work.box, work.wide, work.top)
             first, last, bound, critical = bound_one(tables, stairs, work, leaf, node, pool.critical[place], aim)
         else:
+            small = number_of_choices(node, aim.left, leaf.sums) <= few
             first, last, bound, trial, critical = _bound_within(
                 tables, deep, stairs, work, leaf, pool, place, aim, small
             )
@@ -184,6 +184,8 @@ def run(
                 pool.bound[place] = bound
                 push(pool, place)
                 continue
+            if deep is None:
+                small = number_of_choices(node, aim.left, leaf.sums) <= few
             pick = _widest(node, tables.own, work, small)
             if pick < 0:
                 if deep is not None:
