@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from sklearn.linear_model import LogisticRegression
 
+import armin.clock as clocks
 from armin.problem import Problem
-from armin.solve import solve, solve_best, solve_path, solve_robust, stopping
+from armin.solve import solve, solve_best, solve_path, solve_robust
 
 LIMITS = (0.05, 0.2, 1.0)
 """Seconds."""
@@ -50,12 +51,12 @@ class _Cpu:
 @contextmanager
 def cpu_clock() -> Iterator[None]:
     """Within this context, time limits of the search are CPU time."""
-    before = stopping.time
-    stopping.time = _Cpu  # type: ignore[assignment]
+    before = clocks.time
+    clocks.time = _Cpu  # type: ignore[assignment]
     try:
         yield
     finally:
-        stopping.time = before
+        clocks.time = before
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from armin.arrays import FloatArray
 from armin.models.kinds import Above, Among, LinearModel, ReluNetwork
@@ -19,8 +20,10 @@ from armin.solve.search import search, search_best, search_path
 from armin.solve.search.goals import Goal
 from armin.solve.search.relu import engine as relu_engine
 from armin.solve.search.relu import groups as relu_groups
-from armin.solve.search.relu.boxes import place_own
-from armin.solve.search.relu.data import FREE, KEPT, MUST
+from armin.solve.search.relu.boxes import place_own, shrink
+from armin.solve.search.relu.data import FREE, KEPT, MUST, Deep, Moves, Net, Node, Own, Space, new_work
+from armin.solve.search.relu.deep import bound_layers
+from armin.solve.search.relu.reach import room_of
 from armin.solve.search.relu.tables import cases_of, first_node, plan_of, tables_of
 
 from problems import DECISIONS, problems, random_network, random_problem
@@ -334,6 +337,63 @@ def test_bounds_with_own_moves_hold_for_every_choice_of_a_node() -> None:
             assert np.all((own.low <= layer + 1e-12) & (layer <= own.high + 1e-12))
 
 
+@njit  # type: ignore[untyped-decorator]  # parts are called by compiled code only
+def _bounded(moves: Moves, deep: Deep, own: Own, work: Space, node: Node, cap: float, g: int) -> float:
+    floor, left = shrink(moves, node, work.feature[0], cap)
+    if floor >= 0.0:
+        bound_layers(moves, deep, own, work, node, left, room_of(moves, floor, cap), g)
+    return floor
+
+
+def _layers_after(tables: Net, deep: Deep, options: tuple[int, ...], who: slice) -> list[FloatArray]:
+    """What enters the neurons of some candidates, layer by layer, after options of the tables."""
+    moves, own = tables.moves, tables.own
+    z = tables.crowd.base[:, who].copy()
+    for j in options:
+        z += moves.move[j][:, None]
+        for o, d in enumerate(own.feature.tolist()):
+            if moves.start[d] <= j < moves.start[d + 1]:
+                z += moves.row[d][:, None] * own.move[own.start[o] + j - moves.start[d], who]
+    layers = [z]
+    for i, (inner, outer) in enumerate(pairwise(deep.width.tolist())):
+        z = deep.weight[i, :outer, :inner] @ np.maximum(z, 0.0) + deep.bias[i, :outer, None]
+        layers.append(z)
+    return layers
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_neurons_stay_within_their_intervals_for_every_choice_below_the_budget(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = wide_problem(rng, "deep", features=4, size=5, n=8)
+    problem = replace(problem, max_changes=2 + seed % 3, aggregate="max" if seed == 7 else "sum")
+    problem = with_targets(problem, rng) if seed % 2 else problem
+    assert isinstance(problem.model, ReluNetwork)
+    plan = plan_of(problem, problem.model)
+    tables, deep = tables_of(plan, cases_of(plan)[0], problem.limit, problem.required)
+    assert deep is not None
+    moves, work, asked = tables.moves, new_work(tables), 0
+    for _ in range(6):
+        node, _ = first_node(plan, frozenset(), tables, problem.required)
+        for d in range(node.shape[1]):
+            low, high = np.sort(rng.choice(np.arange(moves.start[d], moves.start[d + 1] + 1), 2, replace=False))
+            node[:, d] = rng.choice([KEPT, FREE, FREE, MUST]), low, high
+        picks = [[*range(b * (s != KEPT), c * (s != KEPT))] + [-1] * (s != MUST) for s, b, c in node.T.tolist()]
+        total = max if moves.largest else sum
+        cap = rng.uniform(0.3, 1.0) * float(total([moves.cost[p].max() for p in picks if p != [-1]] or [1.0]))
+        g = int(rng.integers(deep.group.size - 1))
+        if _bounded(moves, deep, tables.own, work, node, cap, g) < 0.0:
+            continue
+        for choice in product(*picks):
+            options = tuple(j for j in choice if j >= 0)
+            if len(options) > problem.limit or not total([0.0, *(float(moves.cost[j]) for j in options)]) < cap:
+                continue
+            asked += 1
+            for i, z in enumerate(_layers_after(tables, deep, options, slice(deep.group[g], deep.group[g + 1]))):
+                low, high = deep.z[0, i, : z.shape[0], None], deep.z[1, i, : z.shape[0], None]
+                assert np.all((low - 1e-9 <= z) & (z <= high + 1e-9))  # rounding
+    assert asked > 20
+
+
 # --- faults that were found --------------------------------------------------------------------------------
 
 
@@ -500,7 +560,7 @@ def test_an_interrupt_returns_what_is_known() -> None:
 def test_a_full_memory_changes_the_order_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relu_engine, "MOST_BYTES", 0)
     small = relu_engine.new_pool
-    monkeypatch.setattr(relu_engine, "new_pool", lambda features, places: small(features, 256))
+    monkeypatch.setattr(relu_engine, "new_pool", lambda features, places, groups: small(features, 256, groups))
     problem = wide_problem(np.random.default_rng(1), "relu", features=6, size=6, n=10)
     check_all(problem, 3)
 

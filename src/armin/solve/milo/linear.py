@@ -27,10 +27,10 @@ def write_linear(problem: Problem, model: LinearModel, formulation: str = "tight
     """
     coefficients, cuts, ways = stack_ways(model.decision)
     sizes = np.abs(coefficients) @ np.abs(np.column_stack([model.weights, model.intercept]))
-    tables = tabulate(
-        problem, (coefficients @ model.weights).T, coefficients @ model.intercept, np.ascontiguousarray(sizes.T)
-    )
     draft = Draft(until)
+    tables = tabulate(
+        draft, problem, (coefficients @ model.weights).T, coefficients @ model.intercept, np.ascontiguousarray(sizes.T)
+    )
     picks = add_choice(draft, problem)
     u = add_common(draft, tables, picks)
     if formulation == "tight" and len(ways) == 1 and cuts.size == 1:

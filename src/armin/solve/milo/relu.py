@@ -46,14 +46,14 @@ def write_relu(problem: Problem, model: ReluNetwork, formulation: str = "tight",
     if len(model.weights) == 1:
         linear = LinearModel(np.ascontiguousarray(model.weights[0].T), model.biases[0], model.decision)
         return write_linear(problem, linear, formulation, until)
-    tables = tabulate(problem, model.weights[0], model.biases[0])
+    draft = Draft(until)
+    tables = tabulate(draft, problem, model.weights[0], model.biases[0])
     layers = _propagate(model, _Layer(tables.low, tables.high, tables.noise, tables.grain))
     coefficients, cuts, ways = stack_ways(model.decision)
     final = _Affine(model.weights[-1] @ coefficients.T, coefficients @ model.biases[-1])
     # rounding acts on each output before they are subtracted; coefficients are 1 and -1, so that the grain stays
     noise = layers[-1].noise @ np.abs(coefficients).T
     low, high = final.range(np.maximum(layers[-2].low, 0.0), np.maximum(layers[-2].high, 0.0))
-    draft = Draft(until)
     if any(layer.lacks_digits for layer in layers):
         draft.doubt()
     picks = add_choice(draft, problem)

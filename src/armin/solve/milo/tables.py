@@ -22,6 +22,9 @@ LEAST = 2 * float(np.finfo(np.float64).smallest_subnormal)
 SAME = 16 * EPSILON
 """Gains of two candidates that differ by this part of the numbers they came from are the same."""
 
+AT_ONCE = 1 << 18
+"""Numbers that are worked out between two looks at the clock."""
+
 EXACT = 2.0**53
 """Sums of multiples of a grain are exact in float64 as long as they stay below this many grains."""
 
@@ -63,8 +66,10 @@ class Tables:
     unit: FloatArray
 
 
-def tabulate(problem: Problem, weights: FloatArray, intercept: FloatArray, sizes: FloatArray | None = None) -> Tables:
-    """Tabulate ``inputs @ weights + intercept`` for weights of shape (P, T).
+def tabulate(
+    draft: Draft, problem: Problem, weights: FloatArray, intercept: FloatArray, sizes: FloatArray | None = None
+) -> Tables:
+    """Tabulate ``inputs @ weights + intercept`` for weights of shape (P, T); the draft looks at the clock meanwhile.
 
     ``sizes`` (P + 1, T) holds the size of the terms that rounding acts on, the intercept's last, where
     they are larger than those of ``weights`` and ``intercept`` themselves.
@@ -72,7 +77,7 @@ def tabulate(problem: Problem, weights: FloatArray, intercept: FloatArray, sizes
     >>> from armin.models.kinds import Above, LinearModel
     >>> model = LinearModel(np.ones((1, 2)), np.zeros(1), Above(0.0))
     >>> p = Problem.from_tables([[1, 5], [2, 5]], {0: [0, 3], 1: [0, -1]}, {0: [0, 1], 1: [0, 1]}, model, 1)
-    >>> t = tabulate(p, model.weights.T, model.intercept)
+    >>> t = tabulate(Draft(), p, model.weights.T, model.intercept)
     >>> t.base.ravel().tolist(), [g.shape for g in t.gains], t.low.ravel().tolist(), t.high.ravel().tolist()
     ([6.0, 7.0], [(1, 2, 1), (1, 2, 1)], [5.0, 6.0], [9.0, 10.0])
     """
@@ -90,7 +95,7 @@ def tabulate(problem: Problem, weights: FloatArray, intercept: FloatArray, sizes
     size = np.append(largest, 1.0) @ sizes
     gains = []
     for option in problem.options:
-        gain = (option.outcomes - option.outcomes[:, :1, :]) @ weights[option.columns]
+        gain = _gains(draft, option.outcomes - option.outcomes[:, :1, :], weights[option.columns])
         if np.all(np.ptp(gain, axis=0) <= SAME * size):
             gain = gain[:1]
         gains.append(gain)
@@ -100,20 +105,37 @@ def tabulate(problem: Problem, weights: FloatArray, intercept: FloatArray, sizes
     return Tables(
         base=base,
         gains=tuple(gains),
-        low=base - _most(tuple(-gain for gain in gains), base, problem.limit),
-        high=base + _most(tuple(gains), base, problem.limit),
+        low=base - _most(draft, [-gain.min(axis=1) for gain in gains], base, problem.limit),
+        high=base + _most(draft, [gain.max(axis=1) for gain in gains], base, problem.limit),
         noise=(weights.shape[0] + 8) * EPSILON * size + 2 * len(gains) * SAME * size + (weights.shape[0] + 4) * LEAST,
         grain=step if 0 < step < np.inf and size.max(initial=0.0) < EXACT * step else 0.0,
         unit=UNEVEN * np.where(unit > 0, unit, 1.0) + np.zeros(base.shape[1]),
     )
 
 
-def _most(gains: Sequence[FloatArray], base: FloatArray, limit: int) -> FloatArray:
-    """The most that ``limit`` changes can add to each value, (N, T): one option per feature."""
-    if not gains:
-        return np.zeros_like(base)
-    best = np.stack([np.broadcast_to(gain.max(axis=1), base.shape) for gain in gains])
-    return np.asarray(np.sort(best, axis=0)[len(gains) - limit :].sum(axis=0))
+def _gains(draft: Draft, moves: FloatArray, weights: FloatArray) -> FloatArray:
+    """``moves @ weights``, a share of the candidates at a time."""
+    gain = np.empty((*moves.shape[:2], weights.shape[1]))
+    share = max(1, AT_ONCE // max(1, gain[0].size))
+    for at in range(0, gain.shape[0], share):
+        draft.look_up()
+        some = moves[at : at + share]
+        flat = some.reshape(some.shape[0] * some.shape[1], some.shape[2]) @ weights
+        gain[at : at + share] = flat.reshape(*some.shape[:2], weights.shape[1])
+    return gain
+
+
+def _most(draft: Draft, best: Sequence[FloatArray], base: FloatArray, limit: int) -> FloatArray:
+    """The most that ``limit`` changes can add to each value, (N, T), given the best of each feature (1 or N, T)."""
+    most = np.zeros_like(base)
+    if best and limit > 0:
+        share = max(1, AT_ONCE // max(1, len(best) * base.shape[1]))
+        for at in range(0, base.shape[0], share):
+            draft.look_up()
+            part = slice(at, at + share)
+            rows = [np.broadcast_to(each if each.shape[0] == 1 else each[part], most[part].shape) for each in best]
+            most[part] = np.sort(np.stack(rows), axis=0)[len(best) - limit :].sum(axis=0)
+    return most
 
 
 def add_common(draft: Draft, tables: Tables, picks: Sequence[IntArray]) -> IntArray:

@@ -31,7 +31,7 @@ from armin.solve.search.relu.data import (
 
 __all__ = [
     "add_own",
-    "bound_cost",
+    "bound_gains",
     "bound_largest",
     "bound_sum",
     "gains",
@@ -316,11 +316,10 @@ def bound_largest(moves: Moves, node: Node, work: Space, left: int, need: float,
 
 
 @called
-def bound_cost(
+def bound_gains(
     moves: Moves, node: Node, work: Space, left: int, need: float, floor: float, stop: float
 ) -> tuple[float, float, int]:
     """The least cost that can gain ``need``, the most that can be gained, and the number of lines drawn."""
-    gains(moves, node, work.slope, work.gain, work.feature[BEST])
     most, _ = sum_top(node, work.feature[BEST], left, work.chosen)
     if most < need:
         return np.inf, most, 0

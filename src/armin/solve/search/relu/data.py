@@ -95,6 +95,7 @@ class Deep(NamedTuple):
     spread: Floats  # (E, H)
     spot: Floats  # (E, N) the place of each candidate
     place: Floats  # (2, G, E) least and most place in a group
+    delta: Floats  # (2, G, M) how far an option moves a group along the feature: see network.moves_of
     z: Floats  # (5, L, X) interval (2), slope and shift of the upper line, slope of the lower line
     back: Floats  # (2, X)
     gap: Floats  # (L, X)
@@ -136,6 +137,7 @@ class Pool(NamedTuple):
     bound: Floats  # (places,)
     critical: Ints  # (places,) the candidate whose relaxation is made tight
     high: Floats  # (places,) no choice of the node is better at weights above this
+    told: Floats  # (places, G) no candidate of a group is accepted for less
     stamp: Ints  # (places,)
     heap: Ints  # (places,)
     free: Ints  # (places,)
@@ -155,6 +157,7 @@ class Aim(NamedTuple):
 class Space(NamedTuple):
     """Working space for bounds."""
 
+    node: Node  # (3, D) a node without what costs more than is looked at now
     box: Floats  # (2, H) bounds on u
     wide: Floats  # (D, H)
     top: Floats  # (2, K + 2, H)
@@ -198,7 +201,7 @@ class Net(NamedTuple):
     words: Names
 
 
-def new_pool(features: int, places: int) -> Pool:
+def new_pool(features: int, places: int, groups: int) -> Pool:
     """An empty pool."""
     tally = np.zeros(6, np.int64)
     tally[PLACES] = places
@@ -207,6 +210,7 @@ def new_pool(features: int, places: int) -> Pool:
         bound=np.zeros(places),
         critical=np.zeros(places, np.int64),
         high=np.full(places, np.inf),
+        told=np.zeros((places, groups)),
         stamp=np.zeros(places, np.int64),
         heap=np.zeros(places, np.int64),
         free=np.arange(places, dtype=np.int64)[::-1].copy(),
@@ -217,8 +221,8 @@ def new_pool(features: int, places: int) -> Pool:
 def larger_pool(pool: Pool) -> Pool:
     """The same nodes with twice the places."""
     places, _, features = pool.node.shape
-    new = new_pool(features, 2 * places)
-    for name in ("node", "bound", "critical", "high", "stamp", "heap"):
+    new = new_pool(features, 2 * places, pool.told.shape[1])
+    for name in ("node", "bound", "critical", "high", "told", "stamp", "heap"):
         getattr(new, name)[:places] = getattr(pool, name)
     free = int(pool.tally[PLACES])
     new.free[:places] = np.arange(places, 2 * places)[::-1]
@@ -232,6 +236,7 @@ def new_work(tables: Net) -> Space:
     """Working space for bounds."""
     d, (h, n), k = tables.moves.line.size, tables.crowd.base.shape, max(0, tables.moves.limit)
     return Space(
+        node=np.zeros((3, d), np.int32),
         box=np.zeros((2, h)),
         wide=np.zeros((d, h)),
         top=np.zeros((2, k + 2, h)),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from armin.compiling import called, called_fast
-from armin.solve.search.relu.bounds import sum_top
-from armin.solve.search.relu.data import BEST, FREE, HIGH, KEPT, LOW, STATE, Deep, Floats, Moves, Node, Own, Space
+from armin.solve.search.relu.data import BEST, CHEAPEST, Deep, Floats, Moves, Node, Own, Space
+from armin.solve.search.relu.reach import gains_of_group, most_within
 
-__all__ = ["bound_layers", "carry_back", "carry_forward", "gather_own", "loosen_deep"]
+__all__ = ["base_of", "bound_layers", "carry_back", "carry_forward", "loosen_deep"]
 
 Z_LOW, Z_HIGH, UP_SLOPE, UP_SHIFT, DOWN_SLOPE = 0, 1, 2, 3, 4
 """Rows of ``Deep.z``."""
@@ -86,15 +86,11 @@ def carry_back(deep: Deep, top: int, slope: Floats, record: bool) -> float:
 
 
 @called_fast
-def _highest(
-    moves: Moves, deep: Deep, apart: Floats, work: Space, node: Node, left: int, g: int, span: Floats
-) -> float:
-    """The most that slope @ z can be in the first layer for the candidates of group g.
+def base_of(deep: Deep, slope: Floats, g: int) -> float:
+    """The most that slope @ z can be in the first layer for the candidates of group g when nothing changes.
 
-    z = centre + spread.T @ place_n + u: the first part is fixed, the second largest at an end of each place's interval
-    in the group, the third the sum of the best gains of what must change and the ``left`` best of what may.
+    z = centre + spread.T @ place_n: the first part is fixed, the second largest at an end of each place's interval.
     """
-    slope, best = work.slope, work.feature[BEST]
     total = 0.0
     for h in range(slope.size):
         total += slope[h] * deep.centre[h]
@@ -103,65 +99,48 @@ def _highest(
         for h in range(slope.size):
             k += slope[h] * deep.spread[e, h]
         total += max(k * deep.place[0, g, e], k * deep.place[1, g, e])
-    for d in range(best.size):
-        span[d] = 0.0
-        if node[STATE, d] == KEPT:
-            continue
-        if moves.line[d]:
-            k = 0.0
-            for h in range(slope.size):
-                k += slope[h] * moves.row[d, h]
-            p, r = k * moves.delta[node[LOW, d]], k * moves.delta[node[HIGH, d] - 1]
-            least, most = min(p, r), max(p, r)
-            span[d] = abs(k) * apart[d]
-        else:
-            least, most = 1e300, -1e300
-            for j in range(node[LOW, d], node[HIGH, d]):
-                k = 0.0
-                for h in range(slope.size):
-                    k += slope[h] * moves.move[j, h]
-                least, most = min(least, k), max(most, k)
-        best[d] = most
-        span[d] += max(most, 0.0) - min(least, 0.0) if node[STATE, d] == FREE else most - least
-    most, _ = sum_top(node, best, left, work.chosen)
-    return total + most
+    return total
 
 
 @called_fast
-def gather_own(deep: Deep, own: Own, g: int) -> None:
-    """Least and most first layer and place of group g, where candidates move on their own."""
-    if own.feature.size == 0:
-        return
-    start, end = deep.group[g], deep.group[g + 1]
-    for h in range(own.low.shape[0]):
-        least, most = own.low[h, start], own.high[h, start]
-        for n in range(start + 1, end):
-            least, most = min(least, own.low[h, n]), max(most, own.high[h, n])
-        deep.first[0, g, h], deep.first[1, g, h] = least, most
-        if own.axis[0] < 0:
-            deep.place[0, g, h], deep.place[1, g, h] = least, most
-    for o in range(own.feature.size):
-        e = own.axis[o]
-        if e >= 0:
-            least, most = deep.spot[e, start] + own.span[0, o, start], deep.spot[e, start] + own.span[1, o, start]
-            for n in range(start + 1, end):
-                least = min(least, deep.spot[e, n] + own.span[0, o, n])
-                most = max(most, deep.spot[e, n] + own.span[1, o, n])
-            deep.place[0, g, e], deep.place[1, g, e] = least, most
+def _added(moves: Moves, deep: Deep, work: Space, node: Node, left: int, room: float, g: int, span: Floats) -> float:
+    """The most that options of a node can add to slope @ z for the candidates of group g, for less than ``room``."""
+    gains_of_group(moves, deep.delta[:, g], node, work.slope, work.gain, work.feature[BEST], span)
+    return most_within(moves, node, work, left, work.feature[CHEAPEST], room)
 
 
 @called_fast
-def bound_layers(moves: Moves, deep: Deep, own: Own, work: Space, node: Node, left: int, g: int) -> None:
+def _first_layer(moves: Moves, deep: Deep, own: Own, work: Space, node: Node, left: int, room: float, g: int) -> None:
+    """Intervals and lines of the first layer: where group g is, and what the options can add to each neuron."""
+    slope = work.slope
+    for h in range(deep.width[0]):
+        for sign in (1.0, -1.0):
+            for i in range(slope.size):
+                slope[i] = 0.0
+            slope[h] = sign
+            if own.feature.size > 0:  # their moves count from the ends of the places
+                x = base_of(deep, slope, g)
+            else:
+                x = deep.first[1, g, h] if sign > 0.0 else -deep.first[0, g, h]
+            x += _added(moves, deep, work, node, left, room, g, deep.span[0, h])
+            if sign > 0.0:
+                deep.z[Z_HIGH, 0, h] = x
+            else:
+                deep.z[Z_LOW, 0, h] = -x
+        deep.z[Z_LOW, 0, h] = min(deep.z[Z_LOW, 0, h], deep.z[Z_HIGH, 0, h])
+        _set_lines(deep.z, 0, h)
+
+
+@called_fast
+def bound_layers(moves: Moves, deep: Deep, own: Own, work: Space, node: Node, left: int, room: float, g: int) -> None:
     """Intervals and lines of every hidden neuron for the candidates of group g.
 
-    Layer by layer: the first from the box; the others from the intervals below (interval arithmetic), and where that
-    leaves the sign open, from +z and -z carried back to the first layer. The tighter one holds, as both do.
+    Layer by layer: the first by what the options can add for less than ``room``; the others from the intervals below
+    (interval arithmetic), and where that leaves the sign open, from +z and -z carried back to the first layer. The
+    tighter one holds, as both do.
     """
     z = deep.z
-    for h in range(deep.width[0]):
-        z[Z_LOW, 0, h] = deep.first[0, g, h] + work.box[0, h]
-        z[Z_HIGH, 0, h] = deep.first[1, g, h] + work.box[1, h]
-        _set_lines(z, 0, h)
+    _first_layer(moves, deep, own, work, node, left, room, g)
     for i in range(1, deep.width.size):
         for k in range(deep.width[i]):
             # plain intervals first: a neuron that they settle needs no better bound
@@ -176,8 +155,8 @@ def bound_layers(moves: Moves, deep: Deep, own: Own, work: Space, node: Node, le
                 for sign in (1.0, -1.0):
                     for h in range(deep.width[i - 1]):
                         deep.back[0, h] = sign * deep.weight[i - 1, k, h]
-                    x = sign * bias + carry_back(deep, i - 1, work.slope, False)
-                    x += _highest(moves, deep, own.apart, work, node, left, g, deep.span[i, k])
+                    x = sign * bias + carry_back(deep, i - 1, work.slope, False) + base_of(deep, work.slope, g)
+                    x += _added(moves, deep, work, node, left, room, g, deep.span[i, k])
                     if sign > 0.0:
                         most = min(most, x)
                     else:
@@ -187,11 +166,11 @@ def bound_layers(moves: Moves, deep: Deep, own: Own, work: Space, node: Node, le
 
 
 @called
-def loosen_deep(deep: Deep, wide: Floats, loose: Floats) -> None:
+def loosen_deep(deep: Deep, loose: Floats) -> None:
     """Add to ``loose`` how much of the recorded gaps each feature answers for."""
     for i in range(deep.width.size):
         for h in range(deep.width[i]):
             gap = deep.gap[i, h] / max(deep.z[Z_HIGH, i, h] - deep.z[Z_LOW, i, h], 1e-300)
             if gap > 0.0:
                 for d in range(loose.size):
-                    loose[d] += gap * (wide[d, h] if i == 0 else deep.span[i, h, d])
+                    loose[d] += gap * deep.span[i, h, d]

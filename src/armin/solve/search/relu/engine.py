@@ -233,7 +233,7 @@ def _opened(plan: Plan, case: Case, limit: int, required: float) -> _Open:
 
 
 def _made(plan: Plan, tables: Net, deep: Deep | None, changed: frozenset[int], floor: float, required: float) -> _Open:
-    pool = new_pool(tables.words.slot.size, 256)
+    pool = new_pool(tables.words.slot.size, 256, 0 if deep is None else deep.group.size - 1)
     pool.node[0], pool.critical[0] = first_node(plan, changed, tables, required)
     pool.bound[0] = floor
     # the free place at the end of the list is place 0
@@ -244,10 +244,13 @@ def _made(plan: Plan, tables: Net, deep: Deep | None, changed: frozenset[int], f
 def _share(tables: Net, deep: Deep | None) -> int:
     """How many nodes take some hundredths of a second."""
     h, n = tables.crowd.base.shape
-    work = h * (20 * n + 40 * tables.words.slot.size)
-    if deep is not None:
-        work += 10 * (deep.group.size - 1) * int(deep.weight.size) * h
-    return int(max(16, 100_000_000 // max(1, work)))
+    d, m = tables.words.slot.size, tables.moves.cost.size
+    if deep is None:
+        return int(max(16, 100_000_000 // max(1, h * (20 * n + 40 * d))))
+    # both ends of all neurons: carried back, put together with all options, and priced a few times
+    neurons = int(deep.width.sum())
+    work = (deep.group.size - 1) * 2 * neurons * (deep.weight.size // deep.width.size + d * h + 6 * m)
+    return int(max(2, 400_000_000 // (work + 20 * h * n)))
 
 
 def start_relu(problem: Problem, model: ReluNetwork) -> ReluEngine | None:

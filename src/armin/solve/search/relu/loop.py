@@ -32,7 +32,8 @@ from armin.solve.search.relu.data import (
 )
 from armin.solve.search.relu.leaves import list_choices, mark_changed, number_of_choices, step_above
 from armin.solve.search.relu.nodes import bound_deep, bound_one
-from armin.solve.search.relu.pool import pop, push, release, split
+from armin.solve.search.relu.pool import cuts, cuts_by_cost, pop, push, release, split
+from armin.solve.search.relu.reach import trial_of
 from armin.solve.search.words import add_bit, price_of
 
 __all__ = ["BETTER_FOUND", "DONE", "FULL", "PAUSED", "run"]
@@ -62,7 +63,7 @@ def _price(words: Names, bans: Bans, leaf: Leaf, node: Node) -> float:
 def _start(
     tables: Net, stairs: Stairs, bans: Bans, work: Space, leaf: Leaf, pool: Pool, end: int
 ) -> tuple[int, int, Aim]:
-    """Take the next node, drop what is too dear in it, and put the box around it.
+    """Take the next node, and drop what is too dear in it.
 
     Returns what to do, its place, and what is wanted of it. A node is skipped if its least cost reaches what it must
     undercut at the highest step that it may still improve (steps cost more the higher they are).
@@ -89,8 +90,6 @@ def _start(
     if floor < 0.0 or first > last or least >= cap:
         release(pool, place)
         return SKIP, 0, nothing
-    place_own(moves, tables.crowd, tables.own, node)
-    box(moves, node, left, work.box, work.wide, work.top)
     for d in range(node.shape[1]):
         work.feature[LOOSE, d] = 0.0
     return GO_ON, place, Aim(left, floor, first, last, cap)
@@ -114,6 +113,31 @@ def _widest(node: Node, own: Own, work: Space, few: bool) -> int:
         if _open(node, d) and (pick < 0 or work.feature[LOOSE, d] > most):
             pick, most = d, work.feature[LOOSE, d]
     return pick
+
+
+@called
+def _bound_within(
+    tables: Net, deep: Deep, stairs: Stairs, work: Space, leaf: Leaf, pool: Pool, place: int, aim: Aim, few: bool
+) -> tuple[int, int, float, float, int]:
+    """First and last step, bound and group in the way of a node of a deep network; and the cost up to which it looked.
+
+    With less to spend, bounds are tighter: so a node is asked first what it has for little, and for more when its turn
+    comes again. Small nodes are to be listed, and asked about all at once.
+    """
+    node = pool.node[place]
+    trial = aim.cap if few else trial_of(tables.moves, max(aim.floor, pool.bound[place]), aim.cap)
+    for row in range(3):
+        for d in range(node.shape[1]):
+            work.node[row, d] = node[row, d]
+    floor, left = shrink(tables.moves, work.node, work.feature[CHEAPEST], trial)
+    if floor < 0.0:
+        return aim.first, aim.last, trial, trial, pool.critical[place]
+    told, critical = pool.told[place], pool.critical[place]
+    here = Aim(left, floor, aim.first, aim.last, aim.cap)
+    first, last, bound, critical = bound_deep(
+        tables, deep, stairs, work, leaf, work.node, told, critical, here, trial, few
+    )
+    return first, last, bound, trial, critical
 
 
 @entry_bare
@@ -144,15 +168,28 @@ def run(
             continue
         if code != GO_ON:
             return code, 0
-        node, critical = pool.node[place], 0
+        node, trial, small = pool.node[place], aim.cap, False
         if deep is None:
+            place_own(tables.moves, tables.crowd, tables.own, node)
+            box(tables.moves, node, aim.left, work.box, work.wide, work.top)
             first, last, bound, critical = bound_one(tables, stairs, work, leaf, node, pool.critical[place], aim)
         else:
-            first, last, bound = bound_deep(tables, deep, stairs, work, leaf, node, aim)
+            small = number_of_choices(node, aim.left, leaf.sums) <= few
+            first, last, bound, trial, critical = _bound_within(
+                tables, deep, stairs, work, leaf, pool, place, aim, small
+            )
         bound = max(bound, aim.floor, pool.bound[place])
         if first <= last and bound < aim.cap:
-            pick = _widest(node, tables.own, work, number_of_choices(node, aim.left, leaf.sums) <= few)
+            if bound >= trial:
+                pool.bound[place] = bound
+                push(pool, place)
+                continue
+            if deep is None:
+                small = number_of_choices(node, aim.left, leaf.sums) <= few
+            pick = _widest(node, tables.own, work, small)
             if pick < 0:
+                if deep is not None:
+                    place_own(tables.moves, tables.crowd, tables.own, node)
                 rest = Aim(aim.left, aim.floor, first, last, aim.cap)
                 found, scored = list_choices(tables, deep, stairs, bans, work, leaf, node, rest, n_groups)
                 pool.tally[SCORED] += scored
@@ -160,5 +197,9 @@ def run(
                     push(pool, place)
                     return BETTER_FOUND, found
             else:
-                split(pool, place, pick, tables.moves.middle[pick], bound, critical, stairs.top[last])
+                if deep is None:
+                    low, high = cuts(tables.moves, node, pick)
+                else:
+                    low, high = cuts_by_cost(tables.moves, node, work.node, pick)
+                split(pool, place, pick, low, high, bound, critical, stairs.top[last])
         release(pool, place)

@@ -11,10 +11,10 @@ from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import ReluNetwork
 from armin.models.sums import largest_inputs
 from armin.problem import Problem
-from armin.solve.search.relu.data import BLOCK, Deep
+from armin.solve.search.relu.data import BLOCK, Deep, Moves, Own
 from armin.solve.search.ways import rows_of
 
-__all__ = ["Network", "Places", "groups_of", "layers_of", "network_of", "places_of", "tolerance_of"]
+__all__ = ["Network", "Places", "groups_of", "layers_of", "moves_of", "network_of", "places_of", "tolerance_of"]
 
 SCORE_TOLERANCE = 4e-12
 """Slack on a score, relative to the sum of the magnitudes that make it: far above rounding, and above ``SAME``."""
@@ -26,7 +26,13 @@ MOST_GROUPS = 8
 """Groups of candidates that share one relaxation of a deep network."""
 
 CORE = 1.25
-"""The candidates that bounds of a deep network look at: the hardest, up to this multiple of what may be lost."""
+"""The candidates that bounds of a deep network look at: close ones, up to this multiple of what may be lost."""
+
+HARD = 4.0
+"""Among whom they are: the hardest, up to this multiple of what may be lost."""
+
+CENTRES = 64
+"""Candidates that are tried as the centre of close ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +116,11 @@ def places_of(network: Network, first: FloatArray, inputs: FloatArray, vary: Int
 def groups_of(by: Places, scores: FloatArray, weights: FloatArray, spare: float) -> list[IntArray]:
     """Sets of similar candidates among the hardest ones, which outweigh ``spare``; then all others as one set."""
     place, size = by.place, np.abs(by.spread).sum(axis=1)
-    order = np.argsort(scores, kind="stable")
-    core = int(np.searchsorted(np.cumsum(weights[order]), CORE * spare, side="right")) + 1
-    groups = [order[:core]]
-    while len(groups) < min(MOST_GROUPS, core):
+    hard = _first(np.argsort(scores, kind="stable"), weights, HARD * spare)
+    core = _close(place * size, hard, weights, CORE * spare)
+    others = np.setdiff1d(np.arange(scores.size), core)
+    groups = [core]
+    while len(groups) < min(MOST_GROUPS, core.size):
         spans = [np.ptp(place[part], axis=0) * size for part in groups]
         widest = int(np.argmax([s.max(initial=0.0) for s in spans]))
         part = groups[widest]
@@ -123,11 +130,51 @@ def groups_of(by: Places, scores: FloatArray, weights: FloatArray, spare: float)
         half = [along[: part.size // 2], along[part.size // 2 :]]
         half.sort(key=lambda p: float(scores[p].mean()))
         groups[widest : widest + 1] = half
-    return [*groups, order[core:]]
+    return [*groups, others[np.argsort(scores[others], kind="stable")]]
 
 
-def layers_of(network: Network, first: FloatArray, by: Places, groups: list[IntArray], features: int) -> Deep:
-    """The hidden layers of candidates with these first layers; all groups but the last get bounds of their own."""
+def _first(order: IntArray, weights: FloatArray, weight: float) -> IntArray:
+    """The first candidates of an order that outweigh ``weight``."""
+    return order[: int(np.searchsorted(np.cumsum(weights[order]), weight, side="right")) + 1]
+
+
+def _close(place: FloatArray, among: IntArray, weights: FloatArray, weight: float) -> IntArray:
+    """Candidates near each other that outweigh ``weight``: those around the centre that has them nearest."""
+    best, least = among, np.inf
+    for centre in among[:: max(1, among.size // CENTRES)]:
+        away = np.abs(place[among] - place[centre]).max(axis=1, initial=0.0)
+        order = np.argsort(away, kind="stable")
+        near = _first(order, weights[among], weight)
+        if away[near[-1]] < least:
+            best, least = among[near], float(away[near[-1]])
+    return best
+
+
+def moves_of(moves: Moves, own: Own, axis: IntArray, by: Places, who: IntArray, groups: list[IntArray]) -> FloatArray:
+    """How far each option moves a group of candidates along the feature, (2, G, M): the lower and the upper end.
+
+    All alike but for features that move each on its own. There, the ends of the places that an option leads to, from
+    the ends of the places before, so that max of k (place + move) = max of k place + k delta[k > 0]; where places are
+    no inputs, the least and the most move.
+    """
+    delta = np.repeat(np.repeat(moves.delta[None, None], len(groups), axis=1), 2, axis=0)
+    for o, d in enumerate(own.feature):
+        first, last = moves.start[d], moves.start[d + 1]
+        for g, part in enumerate(groups):
+            step = own.move[own.start[o] : own.start[o] + last - first, who[part]]
+            place = by.place[part, axis[o]] if axis[o] >= 0 else np.zeros(part.size)
+            delta[0, g, first:last] = (place + step).min(axis=1) - place.min()
+            delta[1, g, first:last] = (place + step).max(axis=1) - place.max()
+    return delta
+
+
+def layers_of(
+    network: Network, first: FloatArray, by: Places, groups: list[IntArray], delta: FloatArray, features: int
+) -> Deep:
+    """The hidden layers of candidates with these first layers; all groups but the last get bounds of their own.
+
+    ``delta`` is what :func:`moves_of` says about them.
+    """
     width = np.array([w.shape[1] for w in network.weights], dtype=np.int64)
     layers, most, order, core = width.size, int(width.max()), np.concatenate(groups), groups[:-1]
     weight, bias = np.zeros((layers - 1, most, most)), np.zeros((layers - 1, most))
@@ -144,6 +191,7 @@ def layers_of(network: Network, first: FloatArray, by: Places, groups: list[IntA
         spread=np.ascontiguousarray(by.spread),
         spot=np.ascontiguousarray(by.place[order].T),
         place=_ends(by.place, core),
+        delta=delta,
         z=np.zeros((5, layers, most)),
         back=np.zeros((2, most)),
         gap=np.zeros((layers, most)),

@@ -8,7 +8,7 @@ from armin.compiling import called
 from armin.solve.search.goals import Stairs
 from armin.solve.search.relu.bounds import (
     add_own,
-    bound_cost,
+    bound_gains,
     bound_largest,
     bound_sum,
     gains,
@@ -18,8 +18,23 @@ from armin.solve.search.relu.bounds import (
     sum_top,
 )
 from armin.solve.search.relu.boxes import widen
-from armin.solve.search.relu.data import BEST, LOOSE, Aim, Crowd, Deep, Floats, Leaf, Moves, Net, Node, Space
-from armin.solve.search.relu.deep import bound_layers, carry_back, gather_own, loosen_deep
+from armin.solve.search.relu.data import (
+    BEST,
+    LOOSE,
+    VALUE,
+    Aim,
+    Crowd,
+    Deep,
+    Floats,
+    Leaf,
+    Moves,
+    Net,
+    Node,
+    Own,
+    Space,
+)
+from armin.solve.search.relu.deep import bound_layers, carry_back, loosen_deep
+from armin.solve.search.relu.reach import gains_of_group, room_of
 
 __all__ = ["bound_deep", "bound_one"]
 
@@ -44,14 +59,14 @@ def _each(
 ) -> float:
     """Raise ``each[1]`` of some candidates, whose scores are at most offset + slope @ u, to what acceptance costs.
 
-    Candidate n needs slope @ u >= x = -offset[n] - tolerance. Every line (theta, Psi) drawn for the easiest of them
-    bounds the others too: cost >= paid + theta x - Psi; beyond the most that can be gained it is infinite. Returns the
-    need of the easiest.
+    The gains of the options are there. Candidate n needs slope @ u >= x = -offset[n] - tolerance. Every line (theta,
+    Psi) drawn for the easiest of them bounds the others too: cost >= paid + theta x - Psi; beyond the most that can be
+    gained it is infinite. Returns the need of the easiest.
     """
     need = np.inf
     for n in range(first, last):
         need = min(need, -work.offset[n] - crowd.tolerance)
-    cost, most, lines = bound_cost(moves, node, work, left, need, floor, stop)
+    cost, most, lines = bound_gains(moves, node, work, left, need, floor, stop)
     for n in range(first, last):
         x = -work.offset[n] - crowd.tolerance
         y = np.inf
@@ -183,6 +198,7 @@ def bound_one(
             break
         loosen_one(work.wide, work.gap, loose)
         _open_way(crowd, work.each, q, 0, n_candidates, floor)
+        gains(moves, node, work.slope, work.gain, work.feature[BEST])
         _each(moves, crowd, work, node, left, floor, cap, 0, n_candidates)
         _close_way(crowd, work.each, q, 0, n_candidates)
     if crowd.bias.size > 1:
@@ -192,7 +208,8 @@ def bound_one(
         # only the candidate at the required weight matters
         score, who = quantile(work.offset, crowd.weight, stairs.require[first], work.order)
         work.step[first], work.who[first] = -score - crowd.tolerance, who
-        bound, _, _ = bound_cost(moves, node, work, left, work.step[first], floor, cap)
+        gains(moves, node, work.slope, work.gain, work.feature[BEST])
+        bound, _, _ = bound_gains(moves, node, work, left, work.step[first], floor, cap)
         if bound >= cap:
             last = first - 1
     else:
@@ -208,48 +225,102 @@ def bound_one(
 
 
 @called
-def bound_deep(
-    tables: Net, deep: Deep, stairs: Stairs, work: Space, leaf: Leaf, node: Node, aim: Aim
-) -> tuple[int, int, float]:
-    """Several hidden layers, group by group of candidates: first and last step, and the bound.
+def _offsets(crowd: Crowd, deep: Deep, own: Own, moves: Moves, work: Space, g: int, shift: float) -> None:
+    """What the scores of group g are at most when nothing changes, given the slopes.
 
-    As :func:`bound_one` with several margins, but each group has slopes of its own. Candidates after the last group get
-    no bound (their cost is the floor); once the groups that cost too much outweigh what may be lost, the node is.
+    Along a feature that moves each candidate on its own, all are where the group ends: options move them from there.
     """
-    moves, crowd, own, loose = tables.moves, tables.crowd, tables.own, work.feature[LOOSE]
-    left, floor, first_step, last_step, cap = aim.left, aim.floor, aim.first, aim.last, aim.cap
-    lost = 0.0
+    for n in range(deep.group[g], deep.group[g + 1]):
+        x = shift
+        for h in range(work.slope.size):
+            x += work.slope[h] * crowd.base[h, n]
+        work.offset[n] = x
+    for o in range(own.feature.size):
+        e, k = own.axis[o], 0.0
+        if e < 0:
+            continue
+        for h in range(work.slope.size):
+            k += moves.row[own.feature[o], h] * work.slope[h]
+        end = max(k * deep.place[0, g, e], k * deep.place[1, g, e])
+        for n in range(deep.group[g], deep.group[g + 1]):
+            work.offset[n] += end - k * deep.spot[e, n]
+
+
+@called
+def _bound_group(tables: Net, deep: Deep, work: Space, leaf: Leaf, node: Node, aim: Aim, g: int) -> float:
+    """Set ``each[0]`` of the candidates of group g to minus what acceptance costs, or the cap; returns the least cost.
+
+    As :func:`bound_one` with several margins, with slopes of its own.
+    """
+    moves, crowd, own = tables.moves, tables.crowd, tables.own
+    first, last, cap = deep.group[g], deep.group[g + 1], aim.cap
+    bound_layers(moves, deep, own, work, node, aim.left, room_of(moves, aim.floor, cap), g)
+    for n in range(first, last):
+        work.each[0, n] = -np.inf
+    for q in range(crowd.bias.size):
+        for h in range(deep.width[-1]):
+            deep.back[0, h] = crowd.margin[q, h]
+        shift = crowd.bias[q] + carry_back(deep, deep.width.size - 1, work.slope, True)
+        _offsets(crowd, deep, own, moves, work, g, shift)
+        _open_way(crowd, work.each, q, first, last, aim.floor)
+        gains_of_group(moves, deep.delta[:, g], node, work.slope, work.gain, work.feature[BEST], work.feature[VALUE])
+        need = _each(moves, crowd, work, node, aim.left, aim.floor, cap, first, last)
+        if q == 0:
+            _keep_gains(work, leaf, g, need)
+        if work.each[1, first] < cap:
+            loosen_deep(deep, work.feature[LOOSE])
+        _close_way(crowd, work.each, q, first, last)
+    least = cap
+    for n in range(first, last):
+        work.each[0, n] = max(work.each[0, n], -cap)
+        least = min(least, -work.each[0, n])
+    return least
+
+
+@called
+def bound_deep(
+    tables: Net, deep: Deep, stairs: Stairs, work: Space, leaf: Leaf, node: Node, told: Floats, critical: int,
+    aim: Aim, trial: float, all_groups: bool,
+) -> tuple[int, int, float, int]:  # fmt: skip
+    """Several hidden layers, group by group of candidates: first and last step, the bound, a group that is in the way.
+
+    Only choices that cost less than ``trial`` are looked at, so no bound is larger. Candidates after the last group
+    get none (their cost is the floor). ``told`` is what acceptance in each group costs at least, here and in all that
+    this node is a part of: what reaches the trial is not worked out again. Once the groups that cost too much outweigh
+    what may be lost, the node is; and once the others are too many for that, it is to be split, whatever the rest
+    says, unless ``all_groups`` are asked for.
+    """
+    crowd, floor, first_step, last_step = tables.crowd, aim.floor, aim.first, aim.last
+    spare = crowd.total - stairs.require[first_step]
+    n_groups, lost, open_ = deep.group.size - 1, 0.0, 0.0
+    blocked, here = -1, Aim(aim.left, floor, first_step, last_step, trial)
     for n in range(crowd.weight.size):
-        work.each[0, n] = -np.inf if n < deep.group[-1] else -floor
-    for g in range(deep.group.size - 1):
-        first, last = deep.group[g], deep.group[g + 1]
-        gather_own(deep, own, g)
-        widen(moves, own, first, last, own.apart, work.wide)
-        bound_layers(moves, deep, own, work, node, left, g)
-        for q in range(crowd.bias.size):
-            for h in range(deep.width[-1]):
-                deep.back[0, h] = crowd.margin[q, h]
-            shift = crowd.bias[q] + carry_back(deep, deep.width.size - 1, work.slope, True)
-            for n in range(first, last):
-                x = shift
-                for h in range(work.slope.size):
-                    x += work.slope[h] * crowd.base[h, n]
-                work.offset[n] = x
-            add_own(moves, own, work.slope, work.offset, first, last, loose)
-            _open_way(crowd, work.each, q, first, last, floor)
-            need = _each(moves, crowd, work, node, left, floor, cap, first, last)
-            if q == 0:
-                _keep_gains(work, leaf, g, need)
-            if work.each[1, first] < cap:
-                loosen_deep(deep, work.wide, loose)
-            _close_way(crowd, work.each, q, first, last)
-        for n in range(first, last):
-            if -work.each[0, n] >= cap:
+        work.each[0, n] = -floor
+        if n >= deep.group[-1]:
+            open_ += crowd.weight[n]
+    for i in range(n_groups):
+        g = i
+        if critical < n_groups and i <= critical:  # the group in the way comes first
+            g = critical if i == 0 else i - 1
+        if told[g] >= trial:
+            leaf.need[g] = np.inf
+            for n in range(deep.group[g], deep.group[g + 1]):
+                work.each[0, n] = -trial
+        else:
+            told[g] = max(told[g], _bound_group(tables, deep, work, leaf, node, here, g))
+        for n in range(deep.group[g], deep.group[g + 1]):
+            if -work.each[0, n] >= trial:
                 lost += crowd.weight[n]
-        if lost > crowd.total - stairs.require[first_step]:
-            return first_step, first_step - 1, np.inf
-    first_step, last_step, bound = _steps_each(crowd, stairs, work, first_step, last_step, cap)
-    if deep.group.size == 2:
+            else:
+                open_ += crowd.weight[n]
+        if told[g] < trial and blocked < 0:
+            blocked = g
+        if lost > spare:
+            return first_step, last_step, trial, max(blocked, 0)
+        if first_step == last_step and open_ >= stairs.require[first_step] and not all_groups:
+            break
+    first_step, last_step, bound = _steps_each(crowd, stairs, work, first_step, last_step, aim.cap)
+    if n_groups == 1:
         for i in range(first_step, last_step + 1):
             work.step[i] = leaf.need[0]
-    return first_step, last_step, bound
+    return first_step, last_step, bound, max(blocked, 0)

@@ -29,7 +29,15 @@ from armin.solve.search.relu.data import (
     Node,
     Own,
 )
-from armin.solve.search.relu.network import Network, groups_of, layers_of, network_of, places_of, tolerance_of
+from armin.solve.search.relu.network import (
+    Network,
+    groups_of,
+    layers_of,
+    moves_of,
+    network_of,
+    places_of,
+    tolerance_of,
+)
 
 __all__ = ["Case", "Plan", "cases_of", "choices_table", "first_node", "net_of", "plan_of", "tables_of"]
 
@@ -298,9 +306,10 @@ def tables_of(plan: Plan, case: Case, limit: int, required: float) -> tuple[Net,
     if len(network.weights) > 1:
         by = places_of(network, first, inputs, vary)
         groups = groups_of(by, scores, weights, plan.shared.crowd.total - required)
-        order, deep = np.concatenate(groups), layers_of(network, first, by, groups, plan.shared.words.slot.size)
         if vary.size <= first.shape[1]:  # then places are along the columns that differ
             axis = np.searchsorted(vary, owned).astype(np.int64)
+        delta = moves_of(plan.shared.moves, plan.shared.own, axis, by, kept, groups[:-1])
+        order, deep = np.concatenate(groups), layers_of(network, first, by, groups, delta, plan.shared.words.slot.size)
     paid = max(costs, default=0.0) if plan.shared.moves.largest else float(sum(costs))
     base = np.ascontiguousarray(first[order].T)
     return net_of(plan, base, weights[order], kept[order], axis, limit - len(costs), paid, fixed), deep
