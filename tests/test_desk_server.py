@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -399,6 +400,32 @@ def test_a_client_that_asks_too_much_is_told_when_to_come_back(explainer, caplog
     names = {record.getMessage().split()[-1] for record in caplog.records if record.name == "armin.desk"}
     assert len(names) == 1  # one client, under one name
     assert re.fullmatch("[0-9a-f]{8}", names.pop())
+
+
+@pytest.mark.parametrize("path", ["/api/v1/recourse%0A", "/api/v1/path%0a", "/livez%0A"])
+def test_a_line_break_behind_a_path_is_no_way_round_the_limits(explainer, path):
+    """A router's pattern matches before a line break, and nobody counted what was asked there."""
+    with TestClient(
+        create_app(bundle_of(explainer), DeskSettings(per_minute=1)), base_url="http://localhost"
+    ) as client:
+        assert client.post("/api/v1/recourse", json={"row": ROW}).status_code == 200
+        assert client.post(path, json={"row": ROW}).status_code == 404
+
+
+def test_a_body_has_one_end(explainer):
+    """With a length and pieces, a proxy and the desk could each see another end, and one a request that the other does
+    not."""
+    head = "POST /api/v1/recourse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{}\r\n"
+    body = json.dumps({"row": ROW}).encode()
+    pieces = f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
+    with Live(explainer, DeskSettings()) as live:
+        for said, wanted in (
+            ("Transfer-Encoding: chunked\r\n", b" 200 "),
+            ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", b" 400 "),
+        ):
+            with live.connect() as peer:
+                peer.sendall(head.format(said).encode() + pieces)
+                assert wanted in peer.recv(65536)
 
 
 @settings(max_examples=60)
