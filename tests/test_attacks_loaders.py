@@ -298,6 +298,34 @@ def test_arrays_are_arrays(strange: str, whole: bytes, tmp_path: Path) -> None:
             read(file)
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_part_has_one_name_and_a_name_one_part(whole: bytes, tmp_path: Path) -> None:
+    """Of two parts of one name, whoever checks might take one, and whoever reads the other."""
+    file = tmp_path / "b.armin"
+    file.write_bytes(whole)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("schema.toml", archive.read("schema.toml"))
+    for read in (load_bundle, inspect_bundle):
+        with pytest.raises(DataError, match="names a part twice"):
+            read(file)
+    stream = io.BytesIO(dump_model(LogisticRegression().fit(X, Y)))
+    with zipfile.ZipFile(stream, "a") as archive:
+        archive.writestr("schema.json", archive.read("schema.json"))
+    with pytest.raises(DataError, match="names an entry twice"):
+        load_model(stream.getvalue(), trust=False)
+
+
+@pytest.mark.parametrize("name", ["../schema.toml", "/etc/passwd", "SCHEMA.TOML", "schema.toml\u200b", "model.skops/x"])
+def test_other_names_do_not_belong_into_a_bundle(whole: bytes, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "b.armin"
+    file.write_bytes(whole)
+    rewrite(file, {name: b"x"})
+    for read in (load_bundle, inspect_bundle):
+        with pytest.raises(DataError, match="does not belong into a bundle"):
+            read(file)
+    assert [one.name for one in tmp_path.iterdir()] == ["b.armin"]
+
+
 def test_a_column_type_opens_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A time zone of dateutil is the name of a file, and a pipe is waited for."""
     kept = frame_of_types([{"name": "a", "type": "datetime64[ns, UTC]"}])

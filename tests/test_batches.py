@@ -225,6 +225,25 @@ def test_lines_that_somebody_changed_are_asked_for_again(undisturbed, tmp_path):
     assert output.read_text() == whole
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file is not replaced there")
+def test_whoever_reads_the_old_file_reads_it_to_its_end(tmp_path):
+    """The new one takes its place in one step."""
+    file = tmp_path / "plans"
+    file.write_text("the old plans")
+    with file.open() as reader:
+        run(file, fitted=explainer())
+        assert reader.read() == "the old plans"
+    assert "person 9" in file.read_text()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_any_error_of_a_command_belongs_to_its_row(tmp_path, jobs):
+    file = tmp_path / "plans.jsonl"
+    assert run(file, jobs=jobs, fitted=explainer("raise")) == 1
+    failed = ["error" in json.loads(line) for line in file.read_text().splitlines()]
+    assert failed == [i == 5 for i in range(10)]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 def test_nobody_waits_for_an_answer_with_a_link(tmp_path, monkeypatch):
     """In a folder that others write to, a link of the name that is written first would lead to another file."""
