@@ -126,6 +126,15 @@ def test_boosters_start_no_army_of_threads(given: dict[str, Any]) -> None:
             check_model(model)
 
 
+def test_tables_start_no_army_of_processes() -> None:
+    skrub = pytest.importorskip("skrub")
+    model = skrub.TableVectorizer().fit(LETTERS)
+    check_model(model)
+    vars(model)["n_jobs"] = 10**6
+    with pytest.raises(DataError, match="TableVectorizer is broken: 'n_jobs'"):
+        check_model(model)
+
+
 # what skops makes
 
 

@@ -54,6 +54,8 @@ def check_model(model: Any) -> None:
             _check_random(part)
         elif home in ("lightgbm", "xgboost"):
             _check_booster(part)
+        elif home == "skrub":
+            _check_jobs(vars(part), name)
         elif home == "sklearn":
             _check_estimator(part)
             for kind, check in _CHECKS.items():
@@ -178,7 +180,7 @@ def _one_hot(encoder: Any) -> str | None:
     rare = list(own["_infrequent_indices"]) if enabled else []
     if enabled and len(rare) != len(categories):
         return "_infrequent_indices"
-    sizes = []
+    sizes: list[int] = []
     for values, mapping in zip(categories, mappings, strict=True):
         size = len(values)
         if enabled and (mapping is None) != (rare[len(sizes)] is None):
