@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
@@ -83,6 +84,45 @@ def test_lightgbm_writes_as_many_sums_as_there_are(name: str, value: str) -> Non
     check_lightgbm(text)
     with pytest.raises(DataError, match=f"Booster is broken: '{name}'"):
         check_lightgbm(re.sub(rf"(?m)^{name}=.*", f"{name}={value}", text))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("found", "wrong", "fault"),
+    [
+        (r"(?m)^num_leaves=.*", "num_leaves=", "text"), (r"(?m)^(leaf_weight=.*)", r"\1 1", "leaf_weight"),
+        (r"(?m)^internal_value=\S+", "internal_value=[", "internal_value"),
+        (r"(?m)^threshold=\S+", "threshold=", "threshold"),
+        (r"(?m)^shrinkage=.*", "shrinkage=[", "shrinkage"), (r"(?m)^(num_cat=0)$", r"\1\n", "line"),
+        (r"\nparameters:\n", "\nparameters:\nnum_cat=0\n", "parameters"),
+        (r"\nend of parameters\n", "\nend of parameters=\n", "parameters"),
+    ],
+)  # fmt: skip
+def test_lightgbm_has_nothing_to_stumble_over(found: str, wrong: str, fault: str) -> None:
+    """What it cannot read in one of its threads ends Python."""
+    text = grown(Y).booster_.model_to_string()
+    forged = re.sub(found, wrong, text, count=1)
+    assert forged != text
+    trees = re.findall(r"(?s)(?<=\n)Tree=.*?\n(?=Tree=|end of trees)", forged)
+    sizes = " ".join(str(len(tree.encode())) for tree in trees)
+    with pytest.raises(DataError, match=f"Booster is broken: '{fault}'"):
+        check_lightgbm(re.sub(r"(?m)^tree_sizes=.*", f"tree_sizes={sizes}", forged))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1}, {"boosting_type": "dart"},
+        {"monotone_constraints": [1, 0, -1]}, {"min_child_samples": 1000}, {"objective": "cross_entropy"},
+        {"objective": lambda y, p: (p - y, np.ones_like(p))}, {"linear_tree": False, "extra_trees": True},
+    ],
+)  # fmt: skip
+def test_what_lightgbm_writes_is_let_in(more: dict[str, Any]) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(**{"n_estimators": 3, "min_child_samples": 3, "verbose": -1, "n_jobs": 1} | more)
+    frame = pd.DataFrame(X, columns=["a = b", "größe", "c"])
+    check_lightgbm(model.fit(frame, Y).booster_.model_to_string())
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -10,8 +10,12 @@ __all__ = ["check_lightgbm", "whole"]
 
 _WHOLE = re.compile(r"-?[0-9]{1,10}")
 _FINITE = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"-?inf|-?nan|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
+_OF_LEAVES = ("leaf_weight", "leaf_count")
+_OF_SPLITS = ("split_gain", "threshold", "internal_value", "internal_weight", "internal_count")
 _NAME = re.compile(r"[a-z_]+")
 _OBJECTIVE = re.compile(r"[a-z0-9_]+( [a-z_]+(:[-+.0-9a-z]+)?)*")
+_GIVEN = re.compile(r"\[[a-z0-9_]+: [^\[\]]*\]")
 _FREE = "feature_names"
 """The one value in which an equals sign may stand."""
 
@@ -36,7 +40,7 @@ def check_lightgbm(text: str) -> None:
         fault = _ends(text) or _misplaced(text, _list(about["tree_sizes"]), len(trees))
         fault = fault or _miscounted(about, len(trees)) or next((f for f in faults if f), None)
     except (KeyError, ValueError) as error:
-        fault = str(error)[:40]
+        fault = str(error)[:40] or "text"
     if fault:
         raise bad_model("Booster", fault)
 
@@ -53,8 +57,16 @@ def _misplaced(text: str, sizes: list[int], count: int) -> str | None:
 
 
 def _ends(text: str) -> str | None:
-    """A line ends, for LightGBM, with a carriage return as well, and a text with a zero."""
-    return "text" if "\r" in text or "\0" in text else None
+    """A line ends, for LightGBM, with a carriage return as well, and a text with a zero.
+
+    What it was trained with stands behind the trees, and is cut up without a look.
+    """
+    if "\r" in text or "\0" in text:
+        return "text"
+    _, begun, rest = text.partition("\nparameters:\n")
+    given, ended, _ = rest.partition("\nend of parameters\n")
+    odd = text.count("\nparameters:") > 1 or bool(begun) != bool(ended)
+    return "parameters" if odd or not all(map(_GIVEN.fullmatch, filter(None, given.split("\n")))) else None
 
 
 def _miscounted(about: dict[str, str], count: int) -> str | None:
@@ -76,7 +88,9 @@ def _miscounted(about: dict[str, str], count: int) -> str | None:
 def _table(text: str) -> dict[str, str]:
     """What is said, by name; a name without a value says nothing, but stands for an empty one."""
     found: dict[str, str] = {}
-    for line in filter(None, text.split("\n")):
+    for line in text.rstrip("\n").split(
+        "\n"
+    ):  # an empty line ends what LightGBM reads, and it aborts if that is too little
         name, _, value = line.partition("=")
         if not _NAME.fullmatch(name) or ("=" in value and name != _FREE):
             raise ValueError("line")
@@ -105,9 +119,19 @@ def _fault(tree: dict[str, str], width: int) -> str | None:
     leaves, sets = whole(tree["num_leaves"]), whole(tree["num_cat"])
     if leaves < 1 or sets < 0 or tree.get("is_linear", "0") != "0":
         return "num_leaves"
+    if not _NUMBER.fullmatch(tree.get("shrinkage", "1")):
+        return "shrinkage"
     values = tree["leaf_value"].split(" ")
     if len(values) != leaves or not all(map(_FINITE.fullmatch, values)):
         return "leaf_value"
+    for name, count in [(name, leaves) for name in _OF_LEAVES] + [(name, leaves - 1) for name in _OF_SPLITS]:
+        told = [one for one in tree.get(name, "").split(" ") if one]
+        if (
+            (told and len(told) != count)
+            or not all(map(_NUMBER.fullmatch, told))
+            or tree.get(name, "") != " ".join(told)
+        ):
+            return name
     if leaves == 1:
         return None
     inner, limits = leaves - 1, tree["threshold"].split(" ")
