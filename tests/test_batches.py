@@ -150,6 +150,8 @@ def test_what_cannot_travel_is_said_before_anything_is_asked():
 
 # --- answers on disk ---
 
+FORMAT_BEGINS = '{"format": "armin/journal-1", "asked": "'
+
 
 @settings(max_examples=60)
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=6), st.floats(0, 1))
@@ -182,6 +184,76 @@ def test_a_journal_has_one_question_and_one_writer(tmp_path):
     assert path.read_text().startswith("Dear")
     with pytest.raises(DataError, match="cannot be written: No such file"):
         Journal(tmp_path / "none" / "answers", "one")
+
+
+@pytest.mark.parametrize("text", ["Dear", "a,b\n1,2\n", '{"format"', '{"format": "other/1", "asked": "', "\n", "[1]\n"])
+def test_a_small_file_of_somebody_else_is_left_alone(tmp_path, text):
+    """Whatever has no line of a journal was taken for one that was cut off, and emptied."""
+    path = tmp_path / "notes"
+    path.write_text(text)
+    if FORMAT_BEGINS.startswith(text):
+        Journal(path, "one").close()
+        return
+    with pytest.raises(DataError, match="something else"):
+        Journal(path, "one")
+    assert path.read_text() == text
+
+
+def test_lines_that_somebody_changed_are_asked_for_again(undisturbed, tmp_path):
+    store, output = tmp_path / "plans.jsonl", tmp_path / "plans"
+    fitted = explainer()
+    fitted.explain_many(people(), store=store)
+    head, *lines = store.read_text().splitlines()
+    strange = ['{"row": "x", "answer": {}}', '{"row": 99, "answer": {}}', '{"row": -1, "answer": {}}', "{}"]
+    store.write_text("\r\n".join([head, *strange, *lines[3:]]) + "\n")
+    assert same(fitted.explain_many(people(), store=store), undisturbed)
+    for wrong in ("5", '{"outcome": "plan"}'):
+        store.write_text(f'{head}\n{{"row": 0, "answer": {wrong}}}\n')
+        with pytest.raises(DataError, match="kept answer"):
+            fitted.explain_many(people(), store=store)
+    run(output, Output.CSV, fitted=fitted)
+    whole = output.read_text()
+    part = tmp_path / "plans.part"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda *_, **__: None)
+        run(output, Output.CSV, fitted=fitted)
+    head, *lines = part.read_text().splitlines()
+    part.write_text(
+        "\n".join([head, '{"row": 0, "answer": 5}', '{"row": 1, "answer": {"text": 5}}', *lines[2:]]) + "\n"
+    )
+    run(output, Output.CSV, resume=True, fitted=fitted)
+    assert output.read_text() == whole
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file is not replaced there")
+def test_whoever_reads_the_old_file_reads_it_to_its_end(tmp_path):
+    """The new one takes its place in one step."""
+    file = tmp_path / "plans"
+    file.write_text("the old plans")
+    with file.open() as reader:
+        run(file, fitted=explainer())
+        assert reader.read() == "the old plans"
+    assert "person 9" in file.read_text()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_any_error_of_a_command_belongs_to_its_row(tmp_path, jobs):
+    file = tmp_path / "plans.jsonl"
+    assert run(file, jobs=jobs, fitted=explainer("raise")) == 1
+    failed = ["error" in json.loads(line) for line in file.read_text().splitlines()]
+    assert failed == [i == 5 for i in range(10)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_nobody_waits_for_an_answer_with_a_link(tmp_path, monkeypatch):
+    """In a folder that others write to, a link of the name that is written first would lead to another file."""
+    theirs = tmp_path / "theirs"
+    theirs.write_text("precious")
+    monkeypatch.setattr("armin.cli.answers.secrets.token_hex", lambda count: "guessed")
+    (tmp_path / ".plans.guessed.tmp").symlink_to(theirs)
+    with pytest.raises(ParameterError, match="cannot be written"):
+        run(tmp_path / "plans", fitted=explainer())
+    assert theirs.read_text() == "precious"
 
 
 def test_a_full_disk_is_a_sentence(tmp_path, monkeypatch):

@@ -677,7 +677,7 @@ def test_a_bomb_is_refused_unopened(packed: Path) -> None:
 def test_a_bomb_inside_a_part_is_refused(packed: Path, part: str) -> None:
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**40,)})
-    rewrite(packed, {part: write_stored({"schema.json": b"{}", "0.npy": header.getvalue()})})
+    rewrite(packed, {part: write_stored({"0.npy": header.getvalue(), "schema.json": b"{}"})})
     with pytest.raises(DataError, match="not what it claims"):
         load_bundle(packed)
     rewrite(packed, {part: write_stored({"0.npy": bytes(2**20)}, zipfile.ZIP_DEFLATED)})

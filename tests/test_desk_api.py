@@ -559,6 +559,7 @@ def test_a_large_body_is_refused_before_it_is_read(client):
         ({"content-type": "application/json", "host": "evil.example"}, 400),
         ({"content-type": "application/json", "host": "localhost.evil.example"}, 400),
         ({"content-type": "application/json", "host": ""}, 400),
+        ({"content-type": "application/json", "host": "[::1]evil.example"}, 400),
         ({"content-type": "application/json", "host": "localhost:99999"}, 200),
         ({"content-type": "application/json", "host": "[::1]:80"}, 200),
         ({"content-type": "application/json", "x-api-key": "unasked"}, 200),

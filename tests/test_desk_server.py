@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -16,6 +17,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import fields
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,8 +26,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
+from typer.testing import CliRunner
 
 from armin import ARMIN, Schema
+from armin.cli import app as app_of_commands
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
 
@@ -401,6 +405,46 @@ def test_a_client_that_asks_too_much_is_told_when_to_come_back(explainer, caplog
     assert re.fullmatch("[0-9a-f]{8}", names.pop())
 
 
+@pytest.mark.parametrize("path", ["/api/v1/recourse%0A", "/api/v1/path%0a", "/livez%0A"])
+def test_a_line_break_behind_a_path_is_no_way_round_the_limits(explainer, path):
+    """A router's pattern matches before a line break, and nobody counted what was asked there."""
+    with TestClient(
+        create_app(bundle_of(explainer), DeskSettings(per_minute=1)), base_url="http://localhost"
+    ) as client:
+        assert client.post("/api/v1/recourse", json={"row": ROW}).status_code == 200
+        assert client.post(path, json={"row": ROW}).status_code == 404
+
+
+def test_whoever_is_no_proxy_cannot_say_to_be_another(explainer):
+    """Of a proxy, the last address that it has not been told by another proxy counts; of others, their own."""
+    calls = [{"X-Forwarded-For": f"192.0.2.{i}", "Forwarded": f"for=192.0.2.{i}"} for i in range(3)]
+    own, known = [200, 429, 429], [200, 200, 200]
+    for proxies, wanted in (((), own), (("127.0.0.1",), known), (("192.0.2.7",), own)):
+        with Live(explainer, DeskSettings(per_minute=1, proxies=proxies)) as live:
+            asked = [live.ask("/api/v1/recourse", json={"row": ROW}, headers=call) for call in calls]
+        assert [answer.status_code for answer in asked] == wanted
+    with Live(explainer, DeskSettings(per_minute=1, proxies=("127.0.0.1",))) as live:
+        made_up = [{"X-Forwarded-For": f"192.0.2.{i}, 198.51.100.1"} for i in range(2)]
+        asked = [live.ask("/api/v1/recourse", json={"row": ROW}, headers=call) for call in made_up]
+    assert [answer.status_code for answer in asked] == [200, 429]
+
+
+def test_a_body_has_one_end(explainer):
+    """With a length and pieces, a proxy and the desk could each see another end, and one a request that the other does
+    not."""
+    head = "POST /api/v1/recourse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{}\r\n"
+    body = json.dumps({"row": ROW}).encode()
+    pieces = f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
+    with Live(explainer, DeskSettings()) as live:
+        for said, wanted in (
+            ("Transfer-Encoding: chunked\r\n", b" 200 "),
+            ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", b" 400 "),
+        ):
+            with live.connect() as peer:
+                peer.sendall(head.format(said).encode() + pieces)
+                assert wanted in peer.recv(65536)
+
+
 @settings(max_examples=60)
 @given(
     st.integers(0, 5), st.integers(0, 8),
@@ -516,6 +560,34 @@ def test_a_worker_that_dies_or_falls_silent_is_replaced(tmp_path, fault):
     for pid in numbers(folder, "began"):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_what_a_worker_counted_is_settled_when_it_is_gone(tmp_path, monkeypatch):
+    settled = []
+    monkeypatch.setattr("armin.desk.workers.settle", lambda pid, folder: settled.append((pid, folder)))
+    wrong = supervised(tmp_path, Worker(str(tmp_path), "die"), 1, lambda: len(numbers(tmp_path, "ready")) > 1)
+    assert not wrong
+    assert {pid for pid, _ in settled} == numbers(tmp_path, "began")
+    assert {folder for _, folder in settled} == {str(tmp_path)}
+
+
+def test_a_bundle_is_tried_before_it_is_served(tmp_path, monkeypatch):
+    """By the command unless it is told not to, and before anything of the desk exists."""
+    file, tried = tmp_path / "b.armin", []
+    file.write_bytes(b"")
+
+    def refuse(path):
+        tried.append(Path(path))
+        raise DataError("it did not survive its trial")
+
+    monkeypatch.setattr("armin.bundle.try_bundle", refuse)
+    shown = CliRunner().invoke(app_of_commands, ["serve", str(file), "--port", "0"])
+    assert (shown.exit_code, tried) == (2, [file])
+    assert "did not survive its trial" in shown.output
+    shown = CliRunner().invoke(app_of_commands, ["serve", str(file), "--port", "0", "--no-trial"])
+    assert tried == [file]
+    assert "no ARMIN bundle" in shown.output
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")

@@ -8,7 +8,7 @@ compared them with each other before anybody asks the model.
 
 from __future__ import annotations
 
-__all__ = ["ALLOWED", "is_allowed"]
+__all__ = ["ALLOWED", "LOSSES", "is_allowed"]
 
 _BY_MODULE = {
     "linear_model._logistic": "LogisticRegression LogisticRegressionCV",
@@ -67,9 +67,11 @@ _BY_MODULE = {
 ALLOWED = frozenset(f"sklearn.{module}.{name}" for module, names in _BY_MODULE.items() for name in names.split())
 """By the names of their classes; all others need trust."""
 
+LOSSES = ("sklearn._loss.", "sklearn.linear_model._sgd_fast.")
+"""Where boosters and linear models keep what they were fitted by; without a state of its own."""
+
 _INSIDE = (
-    "sklearn._loss.",
-    "sklearn.linear_model._sgd_fast.",
+    *LOSSES,
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
 )
 """What boosters hold that is no estimator: losses without a state of their own, and what is checked with them."""

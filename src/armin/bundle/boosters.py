@@ -7,12 +7,12 @@ here. CatBoost follows them as well, in a file that nobody here reads: such a mo
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from armin.bundle.lightgbm_text import check_lightgbm, whole
 from armin.bundle.trees import bad_model
 from armin.bundle.ubjson import read_ubjson
 from armin.errors import DataError
@@ -20,8 +20,6 @@ from armin.errors import DataError
 __all__ = ["check_boosters", "check_lightgbm", "check_xgboost"]
 
 _LIGHTGBM, _XGBOOST = "lightgbm.basic.Booster", "xgboost.core.Booster"
-_WHOLE = re.compile(r"-?[0-9]{1,10}")
-_FINITE = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
 _MOST_THREADS = 256
 _MOST_CATEGORIES = 2**16
 
@@ -29,14 +27,16 @@ _MOST_CATEGORIES = 2**16
 def check_boosters(outline: Any, entries: dict[str, bytes]) -> None:
     """Refuse a model's outline with a booster that leads out of its trees; ``entries`` are the files beside it."""
     nodes = list(_nodes(outline))
+    if not all(type(node.get("__id__")) is int and node["__id__"] > 0 for node in nodes if "__loader__" in node):
+        raise DataError("The bundle's model numbers its parts in a strange way. Get the bundle again from its source.")
     named: dict[Any, list[Any]] = {}
     for node in nodes:
-        if isinstance(node.get("__id__"), int):
+        if "__loader__" in node:
             named.setdefault(node["__id__"], []).append(node)
     for node in nodes:
         kind = f"{node.get('__module__')}.{node.get('__class__')}"
         if kind in (_LIGHTGBM, _XGBOOST) and "content" in node:
-            handle = _handle(node, named)
+            handle = _handle(node, named, ("_handle", "handle") if kind == _LIGHTGBM else ("handle",))
             if kind == _LIGHTGBM:
                 check_lightgbm(_text(handle))
             elif handle.get("__loader__") != "JsonNode" or handle.get("content") != "null":
@@ -54,15 +54,22 @@ def _nodes(outline: Any) -> Iterator[dict[str, Any]]:
             yield node
 
 
-def _handle(node: dict[str, Any], named: dict[Any, list[Any]]) -> dict[str, Any]:
-    """What a booster is made from. A number that was used before stands for what had it first, so all must be alike."""
+def _handle(node: dict[str, Any], named: dict[Any, list[Any]], names: tuple[str, ...]) -> dict[str, Any]:
+    """What a booster is made from: what its library finds first under one of these names, in a plain dictionary.
+
+    A number that was used before stands for what had it first, so all must be alike.
+    """
     try:
         state = node["content"]
-        handle = state["content"]["_handle" if "_handle" in state["content"] else "handle"]
-        alike = all(one == part for part in (state, handle) for one in named.get(part["__id__"], ()))
-        if alike and isinstance(handle, dict):
+        keys = state["key_types"]["content"]
+        plain = state["__loader__"] == "DictNode" and len(keys) == len(state["content"])
+        plain = plain and all((key["__module__"], key["__class__"]) == ("builtins", "str") for key in keys)
+        handle = next(state["content"][name] for name in names if name in state["content"])
+        parts = (node, state, handle, state["key_types"], *keys)
+        alike = all(one == part for part in parts for one in named[part["__id__"]])
+        if plain and alike and node["__loader__"] == "ObjectNode" and isinstance(handle, dict):
             return handle
-    except (KeyError, TypeError, RecursionError):
+    except (KeyError, TypeError, StopIteration, RecursionError):
         pass
     raise bad_model("Booster", "handle")
 
@@ -81,85 +88,6 @@ def _bytes(handle: dict[str, Any], entries: dict[str, bytes]) -> bytes:
     if handle.get("__loader__") != "BytearrayNode" or handle.get("file") not in entries:
         raise bad_model("Booster", "handle")
     return entries[handle["file"]]
-
-
-def check_lightgbm(text: str) -> None:
-    r"""Refuse LightGBM's text of a model whose trees point to what is not there.
-
-    Trees must stand where the list of their sizes says. Inner nodes must lead to later nodes or to leaves that exist,
-    and ask about features that exist; sets of categories must lie within their table; every list must be as long as the
-    number of leaves says. Numbers are written in one way only, so that nobody reads them otherwise.
-
-    >>> tree = "Tree=0\nnum_leaves=1\nnum_cat=0\nleaf_value=0.5\nis_linear=0\n\n\n"
-    >>> check_lightgbm(f"tree\nmax_feature_idx=0\ntree_sizes={len(tree)}\n\n{tree}end of trees\n")
-    """
-    head, *trees = text.partition("\nend of trees")[0].split("\nTree=")
-    try:
-        about = _table(head)
-        width = _whole(about["max_feature_idx"]) + 1
-        faults = (_fault(_table(tree), width) for tree in trees)
-        fault = _misplaced(text, _list(about["tree_sizes"]), len(trees)) or next((f for f in faults if f), None)
-    except (KeyError, ValueError) as error:
-        fault = str(error)[:40]
-    if fault:
-        raise bad_model("Booster", fault)
-
-
-def _misplaced(text: str, sizes: list[int], count: int) -> str | None:
-    """LightGBM finds its trees by their sizes alone."""
-    data = text.encode()
-    at = data.find(b"\nTree=") + 1
-    for size in sizes:
-        if size < 1 or not data.startswith(b"Tree=", at):
-            return "tree_sizes"
-        at += size
-    return None if len(sizes) == count and data.startswith(b"end of trees", at) else "tree_sizes"
-
-
-def _table(text: str) -> dict[str, str]:
-    pairs = [(name, value) for name, equals, value in (line.partition("=") for line in text.split("\n")) if equals]
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("twice")
-    return dict(pairs)
-
-
-def _whole(text: str) -> int:
-    if not _WHOLE.fullmatch(text):
-        raise ValueError(text)
-    return int(text)
-
-
-def _list(text: str) -> list[int]:
-    return [_whole(one) for one in text.split(" ")] if text else []
-
-
-def _fault(tree: dict[str, str], width: int) -> str | None:
-    leaves, sets = _whole(tree["num_leaves"]), _whole(tree["num_cat"])
-    if leaves < 1 or sets < 0 or tree.get("is_linear", "0") != "0":
-        return "num_leaves"
-    values = tree["leaf_value"].split(" ")
-    if len(values) != leaves or not all(map(_FINITE.fullmatch, values)):
-        return "leaf_value"
-    if leaves == 1:
-        return None
-    inner, limits = leaves - 1, tree["threshold"].split(" ")
-    lists = {name: _list(tree[name]) for name in ("split_feature", "decision_type", "left_child", "right_child")}
-    lengths = {name: len(values) for name, values in lists.items()} | {"threshold": len(limits)}
-    short = next((name for name, length in lengths.items() if length != inner), None)
-    if short is not None:
-        return short
-    if not all(0 <= feature < width for feature in lists["split_feature"]):
-        return "split_feature"
-    for side in ("left_child", "right_child"):
-        if not all(i < child < inner or -leaves <= child < 0 for i, child in enumerate(lists[side])):
-            return side
-    asked = [limit for limit, kind in zip(limits, lists["decision_type"], strict=True) if kind & 1]
-    if not sets:
-        return "num_cat" if asked else None
-    edges, words = _list(tree["cat_boundaries"]), _list(tree["cat_threshold"])
-    if len(edges) != sets + 1 or edges[0] != 0 or edges[-1] != len(words) or sorted(edges) != edges:
-        return "cat_boundaries"
-    return None if all(0 <= _whole(one) < sets for one in asked) else "threshold"
 
 
 def check_xgboost(data: bytes) -> None:
@@ -185,14 +113,14 @@ def check_xgboost(data: bytes) -> None:
 
 def _check_config(config: Any) -> None:
     threads = [node[name] for node in _nodes(config) for name in ("nthread", "n_jobs") if name in node]
-    if not all(abs(_whole(str(one))) <= _MOST_THREADS for one in threads):
+    if not all(abs(whole(str(one))) <= _MOST_THREADS for one in threads):
         raise ValueError("nthread")
 
 
 def _check_learner(learner: Any) -> None:
     told, booster = learner["learner_model_param"], learner["gradient_booster"]
-    width = _whole(told["num_feature"])
-    groups = max(_whole(told["num_class"]), _whole(told.get("num_target", "1")), 1)
+    width = whole(told["num_feature"])
+    groups = max(whole(told["num_class"]), whole(told.get("num_target", "1")), 1)
     kind = booster["name"]
     if kind == "gblinear":
         weights = np.asarray(booster["model"]["weights"], dtype=float)
@@ -211,7 +139,7 @@ def _check_learner(learner: Any) -> None:
     steps = _numbers(model, "iteration_indptr", int)
     if len(steps) and (steps[0] != 0 or steps[-1] != len(trees) or (np.diff(steps) < 0).any()):
         raise ValueError("iteration_indptr")
-    if _whole(model["gbtree_model_param"]["num_trees"]) != len(trees):
+    if whole(model["gbtree_model_param"]["num_trees"]) != len(trees):
         raise ValueError("num_trees")
     if "cats" in model:
         _check_categories(model["cats"], width)
@@ -254,7 +182,7 @@ def _check_categories(cats: Any, width: int) -> None:
 
 
 def _check_xgboost_tree(tree: Any, width: int) -> None:
-    count = _whole(tree["tree_param"]["num_nodes"])
+    count = whole(tree["tree_param"]["num_nodes"])
     if count < 1 or tree["tree_param"].get("size_leaf_vector", "1") not in ("0", "1"):
         raise ValueError("tree_param")
     left, right, parents, asked, kinds = (

@@ -19,6 +19,7 @@ __all__ = ["check_model"]
 
 MOST_JOBS = 256
 MOST_OUTPUTS = 1_000_000
+_THREADS = ("n_jobs", "num_threads", "num_thread", "nthread", "nthreads")
 _STATE_OF_TWISTER = 624
 _WORDS = r"(?u)\b\w\w+\b"
 _FINITE = (
@@ -51,6 +52,10 @@ def check_model(model: Any) -> None:
             _check_scipy(part)
         elif home == "numpy" and name in ("RandomState", "Generator"):
             _check_random(part)
+        elif home in ("lightgbm", "xgboost"):
+            _check_booster(part)
+        elif home == "skrub":
+            _check_jobs(vars(part), name)
         elif home == "sklearn":
             _check_estimator(part)
             for kind, check in _CHECKS.items():
@@ -82,12 +87,29 @@ def _check_estimator(part: Any) -> None:
     for key in own:
         if callable(getattr(type(part), key, None)):
             raise bad_model(name, key)
-    jobs = own.get("n_jobs")
-    if jobs is not None and not (_whole(jobs) and abs(jobs) <= MOST_JOBS):
-        raise bad_model(name, "n_jobs")
+    _check_jobs(own, name)
     for key in _FINITE:
         if not _finite(own.get(key)):
             raise bad_model(name, key)
+
+
+def _check_jobs(own: Any, name: str) -> None:
+    """Threads are made as many as are asked for, and Python ends where the system makes no more."""
+    for key in _THREADS:
+        jobs = own.get(key)
+        if jobs is not None and not (_whole(jobs) and abs(jobs) <= MOST_JOBS):
+            raise bad_model(name, key)
+
+
+def _check_booster(part: Any) -> None:
+    own, name = vars(part), type(part).__name__
+    if not name.endswith("Classifier"):
+        return
+    others = [own[key] for key in ("_other_params", "kwargs") if own.get(key) is not None]
+    if not all(isinstance(one, dict) for one in others):
+        raise bad_model(name, "_other_params")
+    for given in (own, *others):
+        _check_jobs(given, name)
 
 
 def _finite(value: Any) -> bool:
@@ -155,9 +177,14 @@ def _one_hot(encoder: Any) -> str | None:
     enabled = bool(own.get("_infrequent_enabled", False))
     if enabled and len(mappings) != len(categories):
         return "_default_to_infrequent_mappings"
-    sizes = []
+    rare = list(own["_infrequent_indices"]) if enabled else []
+    if enabled and len(rare) != len(categories):
+        return "_infrequent_indices"
+    sizes: list[int] = []
     for values, mapping in zip(categories, mappings, strict=True):
         size = len(values)
+        if enabled and (mapping is None) != (rare[len(sizes)] is None):
+            return "_infrequent_indices"  # unknown values go where it says, and on through the mapping
         if enabled and mapping is not None:
             table = np.asarray(mapping)
             if table.shape != (size,) or table.dtype.kind not in "iu" or table.min() < 0:

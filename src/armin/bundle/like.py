@@ -67,6 +67,8 @@ def _dtype(one: dict[str, Any]) -> Any:
         return pd.CategoricalDtype(values, ordered=one["ordered"])
     if one["type"] == "text":
         return _text(one["storage"], one["missing"])
+    if "dateutil" in str(one["type"]):  # which would open the file that it is told as a time zone
+        raise ValueError("a time zone of dateutil")
     return str(one["type"])
 
 

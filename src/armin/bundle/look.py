@@ -154,7 +154,7 @@ def _learned(parts: dict[str, bytes], width: int) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise DataError("What the bundle has learned cannot be read. Get it again from its source.") from None
     kinds = {str(node["$"]) for node in _nodes(outline) if "$" in node}
-    arrays = read_stored(parts["learned.npz"], "learned.npz") if "learned.npz" in parts else {}
+    arrays = read_stored(parts["learned.npz"], "learned.npz", arrays=True) if "learned.npz" in parts else {}
     shapes = [np.load(io.BytesIO(array), allow_pickle=False).shape for array in arrays.values()]
     # as many rows as columns may be a table of correlations
     tables = [shape[0] for shape in shapes if len(shape) == 2 and shape[1] == width < shape[0]]

@@ -175,7 +175,9 @@ def load_bundle(path: str | Path, *, trust: bool = False, trusted_keys: Sequence
         raise DataError(f"{str(path)!r} is incomplete. Get it again from its source.")
     try:
         schema = Schema.from_toml(parts["schema.toml"].decode() + "\n")
-        reader = Reader(schema, read_stored(parts["learned.npz"], "learned.npz") if "learned.npz" in parts else {})
+        reader = Reader(
+            schema, read_stored(parts["learned.npz"], "learned.npz", arrays=True) if "learned.npz" in parts else {}
+        )
         learned = _learned(parts, reader, trust=trust)
         model = _model(parts, trust=trust)
         like = frame_of_types(reader.read(parts["like.json"]))

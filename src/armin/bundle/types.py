@@ -16,7 +16,9 @@ from importlib.resources import files
 from sys import modules
 from typing import Any
 
-from armin.bundle.allowed import ALLOWED, is_allowed
+from numpy.lib.format import MAGIC_PREFIX
+
+from armin.bundle.allowed import ALLOWED, LOSSES, is_allowed
 from armin.bundle.archive import read_stored
 from armin.errors import DataError, MissingDependencyError
 
@@ -105,6 +107,23 @@ NUMBERS = frozenset(
     f"numpy.{name}"
     for name in ("bool", "bool_", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "str_")
 )
+_OLDEST = 2
+"""The form of skops' files since 0.10; older ones are read by other code, and are not written any more."""
+
+_FUNCTIONS = frozenset(
+    {
+        "scipy._lib.array_api_compat.numpy._aliases.asarray",
+        "sklearn.metrics._classification.balanced_accuracy_score",
+        "skrub._dataframe._common.is_any_date",
+        "skrub._dataframe._common.is_categorical",
+        "skrub._dataframe._common.is_numeric",
+        "skrub._table_vectorizer._created_by_predicate",
+        "skrub.selectors._selectors._cardinality_below",
+        HARMLESS[1],
+    }
+)
+"""What of the known is a function, and may be made as one; all else that is known is a class."""
+
 PLAIN = {
     "CachedNode": frozenset(),
     "DictNode": frozenset({"builtins.dict"}),
@@ -199,6 +218,7 @@ def contents(data: bytes) -> tuple[set[tuple[str, str]], list[str]]:
         stack = [json.loads(entries["schema.json"])]
     except (KeyError, ValueError, RecursionError):
         raise DataError("The bundle's model is not in skops' format. Get the bundle again from its source.") from None
+    _check_protocol(stack[0])
     owners: dict[str, Any] = {}
     while stack:
         node = stack.pop()
@@ -211,10 +231,41 @@ def contents(data: bytes) -> tuple[set[tuple[str, str]], list[str]]:
             if "__loader__" in node:
                 name = f"{node.get('__module__')}.{node.get('__class__')}"
                 made.add((str(node["__loader__"]), name))
-                partial = node["__loader__"] == "PartialNode" and name == HARMLESS[0] and _checks(node)
-                if node["__loader__"] not in LOADERS and not partial:
+                _looked_at(node, entries)
+                if not _usual(node, name):
                     odd.add(f"{name} ({node['__loader__']})")
     return made, sorted(odd)
+
+
+def _check_protocol(outline: Any) -> None:
+    said = outline.get("protocol") if isinstance(outline, dict) else None
+    if type(said) is not int or said < _OLDEST:
+        raise DataError("The bundle's model is in a form of skops that is no longer written. Pack it again.")
+
+
+def _usual(node: dict[str, Any], name: str) -> bool:
+    """Whether a thing is made in the way in which skops makes its kind.
+
+    What makes a loss calls the class that is named with arguments from the file, which another class may take for the
+    name of a file to open.
+    """
+    loader = node["__loader__"]
+    if loader == "PartialNode":
+        return name == HARMLESS[0] and _checks(node)
+    if loader == "LossNode":
+        return name.startswith(LOSSES)
+    if loader == "TreeNode":
+        return name == "sklearn.tree._tree.Tree"
+    if loader == "FunctionNode":
+        return name in _FUNCTIONS or name not in KNOWN
+    return loader in LOADERS
+
+
+def _looked_at(node: dict[str, Any], entries: dict[str, bytes]) -> None:
+    """Refuse an array that is none: NumPy would unpack a zip file instead."""
+    content = entries.get(str(node.get("file")), MAGIC_PREFIX)
+    if node["__loader__"] == "NdArrayNode" and not content.startswith(MAGIC_PREFIX):
+        raise DataError("The bundle's model holds an array that is none. Get the bundle again from its source.")
 
 
 def _owned(owners: dict[str, Any], node: dict[str, Any]) -> None:

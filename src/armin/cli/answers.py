@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,9 +73,10 @@ def opened(path: Path | None) -> Iterator[IO[str]]:
         return
     whole = path.resolve()  # what a link points to is replaced, not the link
     with _told(path):
-        half = whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
+        # nobody can have put a file or a link of that name there before
+        half = whole.with_name(f".{whole.name}.{secrets.token_hex(8)}.tmp")
         try:
-            with half.open("w", encoding="utf-8", newline="") as stream:
+            with half.open("x", encoding="utf-8", newline="") as stream:
                 if whole.exists():
                     half.chmod(whole.stat().st_mode & 0o777)
                 yield stream

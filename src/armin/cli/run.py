@@ -146,7 +146,7 @@ def write_batch(batch: Batch, output: Path, to: Output, resume: bool) -> int:
         )
     rows = batch.rows
     with _told(output), Journal(part, batch.asked(to)) as journal:
-        kept = journal.kept
+        kept = {number: line for number, line in journal.kept.items() if _is_line(line)}
         try:
             left = [number for number in range(len(rows)) if number not in kept]
             with _progress(len(rows), len(kept)) as between:
@@ -168,8 +168,13 @@ def write_batch(batch: Batch, output: Path, to: Output, resume: bool) -> int:
         with opened(output) as stream, Printer(stream, to, batch.kind):
             for number in range(len(rows)):
                 stream.write(kept[number]["text"])
-        part.unlink()
+        part.unlink(missing_ok=True)  # another run that came to its end may have taken it
     return 0 if all(kept[number]["good"] for number in range(len(rows))) else 1
+
+
+def _is_line(line: Any) -> bool:
+    """Whether a kept answer is one; any other is asked for again."""
+    return isinstance(line, dict) and isinstance(line.get("text"), str) and isinstance(line.get("good"), bool)
 
 
 @contextmanager

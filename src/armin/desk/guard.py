@@ -140,6 +140,13 @@ class Guard:
                 raise ProblemError(
                     401, "Send the desk's key in the header X-API-Key.", headers={"WWW-Authenticate": "X-API-Key"}
                 )
+        if not scope["path"].isprintable():
+            # a router's pattern ends before a line break, and the path would be one that nothing here knows
+            raise ProblemError(404, "There is no such page.")
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # whoever stands between might believe the other one, and take the rest of the body for a request
+            text = "A body has a length, or comes in pieces. Send one of Content-Length and Transfer-Encoding."
+            raise ProblemError(400, text, headers={"Connection": "close"})
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
             raise ProblemError(400, "The header Content-Length must be a whole number.")
@@ -170,7 +177,8 @@ def _name(host: str) -> str:
     """The host without its port."""
     name = host.lower()
     if name.startswith("["):
-        return name.partition("]")[0] + "]"
+        address, _, port = name.partition("]")
+        return f"{address}]" if not port or port.startswith(":") else name
     return name.partition(":")[0]
 
 

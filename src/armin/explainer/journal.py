@@ -16,6 +16,7 @@ from armin.errors import DataError
 __all__ = ["Journal", "fingerprint"]
 
 FORMAT = "armin/journal-1"
+_HEAD = f'{{"format": "{FORMAT}", "asked": "'.encode()
 SYNC = 1.0
 """Seconds after which what was written is also sent to the disk itself."""
 
@@ -126,16 +127,24 @@ class Journal:
                 break  # cut off here
             if i == 0:
                 self._check(data, asked)
-            elif "row" in data and "answer" in data:
-                self.kept.setdefault(int(data["row"]), data["answer"])
+            elif type(data.get("row")) is int and "answer" in data:
+                self.kept.setdefault(data["row"], data["answer"])
             good += len(line)
         size = self._stream.seek(0, os.SEEK_END)
-        if not good and size > 4096:
-            raise DataError(f"{str(self.path)!r} holds something else than answers. Name another file.")
+        if not good and size:
+            self._check_beginning()
         if good < size:
             self._stream.truncate(good)
         if not good:
-            self._write({"format": FORMAT, "asked": asked})
+            self._write({"format": FORMAT, "asked": asked})  # begins with _HEAD
+
+    def _check_beginning(self) -> None:
+        """What has no whole line is a journal only if it was cut off while the first one was written."""
+        self._stream.seek(0)
+        begun = self._stream.read(4096)
+        self._stream.seek(0, os.SEEK_END)
+        if b"\n" in begun or not begun.startswith(_HEAD[: len(begun)]):
+            raise DataError(f"{str(self.path)!r} holds something else than answers. Name another file.")
 
     def _check(self, data: Mapping[str, Any], asked: str) -> None:
         if data.get("format") != FORMAT:

@@ -122,7 +122,8 @@ def stored(
     labels, schema : of the rows
     """
     with Journal(path, asked) as journal:
-        for number, data in journal.kept.items():
+        known = {number: data for number, data in journal.kept.items() if 0 <= number < len(labels)}
+        for number, data in known.items():
             yield number, _restored(data, labels[number], schema)
         left = [number for number in range(len(labels)) if number not in journal.kept]
         for place, answer in answers(left):
@@ -135,4 +136,6 @@ def _kept(answer: Recourse | Failure) -> dict[str, Any]:
 
 
 def _restored(data: Mapping[str, Any], label: Any, schema: Schema) -> Recourse | Failure:
-    return Failure(label, RowError(data["failed"])) if "failed" in data else Recourse.from_dict(data, schema)
+    if isinstance(data, Mapping) and "failed" in data:
+        return Failure(label, RowError(str(data["failed"])))
+    return Recourse.from_dict(data, schema)
