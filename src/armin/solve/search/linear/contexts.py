@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armin.arrays import FloatArray, IntArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import LinearModel
 from armin.problem import Problem
 from armin.solve.search.handed import hand
@@ -182,9 +182,14 @@ class Contexts:
         """Where the options of each feature begin among those kept."""
         return np.append(0, np.cumsum(self.size))
 
+    @cached_property
+    def _gain(self) -> FloatArray:
+        """The gains of the options kept."""
+        return self.moves.gain[self.kept]
+
     def make(self, picks: dict[int, int], without: Collection[int] = ()) -> Context:
         """The context in which some features have other patterns than their first, and some are left out."""
-        begin, option, gain = self._begin, self.kept, self.moves.gain[self.kept]
+        begin, option, gain = self._begin, self.kept, self._gain
         size, forced, score = self.size.copy(), np.zeros(self.size.size, dtype=bool), self.score
         options, gains, end = [], [], 0
         for d in sorted({*picks, *without}):
@@ -262,18 +267,36 @@ def _uneven(problem: Problem, d: int, rows: Folded, moves: Gains, special: bool,
             return
     level = change[0]
     shape = change - level[None]
-    open_, last = np.arange(rest.size), shape[-1, :, 0]
-    while open_.size:
-        # few are alike, which one candidate tells as a rule
-        alike = np.abs(last[open_] - last[open_[0]]) <= moves.doubt
-        near = open_[alike]
-        if near.size > 1:
-            alike[alike] = np.abs(shape[:, near] - shape[:, near[:1]]).max(axis=(0, 2)) <= moves.doubt
-        like = open_[alike]
+    alone = _alone(shape[:, :, 0], moves.doubt)
+    open_ = ~alone
+    for i, only in enumerate(alone.tolist()):
+        if only:
+            yield Pattern(shape[:, i], begin + rest[i : i + 1], level[i : i + 1], True)
+            continue
+        if not open_[i]:
+            continue
+        near = i + np.flatnonzero(open_[i:])
+        like = near[np.abs(shape[:, near] - shape[:, i : i + 1]).max(axis=(0, 2)) <= moves.doubt]
+        open_[like] = False
         gain, chosen = level[like], begin + rest[like]
         if not special:
             best = np.maximum.accumulate(np.concatenate([[-np.inf], gain[:, 0]]))
             use = gain[:, 0] > best[:-1] - moves.doubt
             gain, chosen = gain[use], chosen[use]
-        yield Pattern(shape[:, open_[0]], chosen, gain, True)
-        open_ = open_[~alike]
+        yield Pattern(shape[:, i], chosen, gain, True)
+
+
+def _alone(shape: FloatArray, doubt: float) -> BoolArray:
+    """For which options (N, options) none of the others is alike, as the sums over all candidates tell.
+
+    Where two differ by at most ``doubt`` for each candidate, their sums differ by no more than N times that, but for
+    rounding.
+    """
+    sums = shape.sum(axis=0)
+    rank = np.argsort(sums, kind="stable")
+    # a sum of N terms, in any order, is off by at most about N * eps * (sum of sizes)
+    rounding = 4 * shape.shape[0] * float(np.finfo(np.float64).eps) * float(np.abs(shape).sum(axis=0).max())
+    far = np.diff(sums[rank]) > 1.01 * shape.shape[0] * doubt + rounding  # and a little more
+    found = np.empty(sums.size, dtype=bool)
+    found[rank] = np.append(True, far) & np.append(far, True)
+    return found
