@@ -82,7 +82,7 @@ def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Gains | No
         column = np.concatenate([o.columns for o, alone in zip(options, plain, strict=True) if alone])
         value = np.concatenate([o.outcomes[0, :, 0] for o, alone in zip(options, plain, strict=True) if alone])
         size_of = np.array([size for size, alone in zip(sizes, plain, strict=True) if alone])
-        first, where = np.cumsum(size_of) - size_of, np.repeat(plain, sizes)
+        first, where = np.cumsum(size_of) - size_of, slice(None) if all(plain) else np.repeat(plain, sizes)
         weight = np.repeat(rows.coefficients[:, column], size_of, axis=1)
         low[:, where] = high[:, where] = value * weight - np.repeat(value[first], size_of) * weight
         largest[column] = np.maximum.reduceat(np.abs(value), first)
@@ -231,7 +231,8 @@ def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) ->
     for rule in problem.rules:
         special[[rule.first, rule.second]] = True
     used = np.asarray(model.weights.any(axis=0))
-    heard = np.array([float(used[o.columns].any()) for o in problem.options])
+    every = bool(used.all())
+    heard = np.array([float(o.columns.size > 0 if every else used[o.columns].any()) for o in problem.options])
     score = problem.candidates @ rows.coefficients.T + rows.offset
     kept, items = np.zeros(moves.cost.size, dtype=np.int64), np.zeros(moves.cost.size, dtype=np.int64)
     size = np.zeros(len(problem.options), dtype=np.int64)

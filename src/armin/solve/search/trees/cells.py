@@ -222,7 +222,7 @@ def _classes(problem: Problem, d: int, grid: IntArray, apart: bool) -> IntArray:
 
 def _cheapest(classes: IntArray, costs: FloatArray) -> IntArray:
     """The cheapest option of each class, option 0 first, then by cost."""
-    rank = np.lexsort((np.arange(costs.size), np.arange(costs.size) > 0, costs))
+    rank = np.argsort(costs, kind="stable")  # of those that cost the same the first comes first
     _, first = np.unique(classes[rank], return_index=True)
     kept = rank[np.sort(first)]
     return np.concatenate([[0], kept[kept != 0]]).astype(np.intp)
