@@ -25,7 +25,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from armin import ARMIN
-from armin.explainer import answer, draw, estimator, judge, settings, state
+from armin.explainer import answer, draw, estimator, fitted, judge, settings, state
 from armin.models.oracle import Oracle
 from armin.solve import solve
 from benchmarks.cells import Cell, have_data, make_cell
@@ -38,7 +38,7 @@ WARM = 20
 
 STAGES: dict[str, tuple[tuple[Any, str], ...]] = {
     "parameters": ((estimator.Explainer, "current"),),
-    "row → codes": ((estimator, "read_row"),),
+    "row → codes": ((fitted, "read_row"),),
     "draws": ((draw, "candidates_of"), (draw, "fresh_of"), (draw, "draw")),
     "conditioning": ((draw, "contradicts"),),
     "options": ((state, "build_grid"),),

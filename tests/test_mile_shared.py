@@ -246,7 +246,7 @@ def test_a_stored_encoder_forgets_and_finds_out_again(kind: str) -> None:
 @given(seed=st.integers(0, 2**32 - 1), few=st.integers(1, 200), n=st.integers(1, 400))
 def test_law_rows_asked_about_once_get_the_answers_of_all(seed: int, few: int, n: int) -> None:
     rng = np.random.default_rng(seed)
-    rows = rng.choice([0.0, -0.0, 1.0, 1e300, -7.25, 3e-310], (few, 3))[rng.integers(0, few, n)]
+    rows = rng.choice([0.0, -0.0, 1.0, 1e300, -7.25, 3e-310, np.nan], (few, 3))[rng.integers(0, few, n)]
     found, seen = memory.different(rows), list[int]()
 
     class Asked:
@@ -263,11 +263,16 @@ def test_law_rows_asked_about_once_get_the_answers_of_all(seed: int, few: int, n
     assert seen == [n if found is None else first.size]
 
 
-def test_equal_rows_are_found_unless_they_have_blanks() -> None:
+def test_equal_rows_are_found_with_and_without_blanks() -> None:
     rows = np.repeat([[1.0, 2.0], [2.0, 1.0]], 50, axis=0)
     found = memory.different(rows)
     assert found is not None
     assert sorted(found[0].tolist()) == [0, 50]
-    rows[7, 0] = np.nan
+    rows[[7, 8, 60]] = [[np.nan, 2.0], [np.nan, 2.0], [1.0, np.nan]]
+    found = memory.different(rows)
+    assert found is not None
+    assert sorted(found[0].tolist()) == [0, 7, 50, 60]
+    assert found[1][7] == found[1][8]
+    rows[9, 0] = memory._NO_VALUE  # not taken for a blank
     assert memory.different(rows) is None
     assert memory.different(np.arange(200.0)[:, None]) is None

@@ -208,7 +208,14 @@ def _move(feature: Feature, position: int, mode: Mode, before: FloatArray, max_o
     values = np.empty((before.size, 1 + targets.size))
     values[:, 0] = before
     values[:, 1:] = outcome(feature, mode, before[:, None], targets[None, :], senses[None, :])
-    return Move(position, mode, values, np.append(math.nan, targets), np.append(0.0, senses))
+    return Move(position, mode, values, _after(math.nan, targets), _after(0.0, senses))
+
+
+def _after(keep: float, others: FloatArray) -> FloatArray:
+    """What holds for "keep", then what holds for the other options."""
+    every = np.empty(1 + others.size)
+    every[0], every[1:] = keep, others
+    return every
 
 
 def _targets(

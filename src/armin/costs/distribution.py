@@ -54,7 +54,9 @@ class Distribution:
         """The distribution function Q, strictly increasing over the feature's bounds and inside (0, 1)."""
         low, high = self.feature.low_code, self.feature.high_code
         inside = np.interp(codes, self.levels, self.ranks, left=0.0, right=1.0)
-        place = np.clip((codes - low) / (high - low), 0.0, 1.0) if high > low else np.full_like(codes, 0.5)
+        place = np.full_like(codes, 0.5)
+        if high > low:
+            place = np.minimum(np.maximum((codes - low) / (high - low), 0.0), 1.0)
         # a uniform share of half an observation keeps Q increasing where there is no data
         return np.asarray((self.n * inside + 0.5 * place + 0.25) / (self.n + 1))
 

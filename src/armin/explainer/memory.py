@@ -23,6 +23,10 @@ FEW_ROWS = 64
 """Up to so many rows it does not matter whether some are equal."""
 
 
+_NO_VALUE = -0.123456789
+"""Stands for a blank where rows are told apart; a row that has this value is not taken for one with a blank."""
+
+
 class RememberingJudge:
     """A judge that does not ask the estimator about the same row twice."""
 
@@ -80,12 +84,12 @@ def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
     """For each guess whether the estimator disagrees with any of its answers, from as few calls as can be.
 
     None stands for no guess. Those with one and the same judge behind them are asked about together, and so are those
-    that differ only in what they carry along; rows with blanks are asked about apart from others, so that a column
-    keeps the type that it has in training data where nothing is blank.
+    that differ only in what they carry along; rows with blanks are asked about apart from others where these would
+    change the type of a column, so that it is the one of training data where nothing is blank.
     """
     wrong = np.zeros(len(guesses), dtype=bool)
     every = [
-        (i, guess.behind, codes, answer, bool(np.isnan(codes).any()))
+        (i, guess.behind, codes, answer, not _mixes(guess.behind) and bool(np.isnan(codes).any()))
         for i, guess in enumerate(guesses)
         if guess is not None
         for codes, answer in zip(guess.asked, guess.answers, strict=True)
@@ -102,6 +106,11 @@ def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
             for (i, _, _, answer), verdict in zip(own, verdicts, strict=True):
                 wrong[i] |= bool((verdict != answer).any())
     return wrong
+
+
+def _mixes(judge: Judge) -> bool:
+    """Whether rows with blanks may be asked about together with others."""
+    return isinstance(judge, Oracle) and judge.mixes
 
 
 def _seen(judge: Judge) -> object:
@@ -150,8 +159,7 @@ def _accepted(judge: Judge, rows: FloatArray) -> BoolArray:
 def different(rows: FloatArray) -> tuple[IntArray, IntArray] | None:
     """Where each different row stands first, and which of these each row is; None where it is not worth while.
 
-    Rows are told apart by one sum each. Whether those with the same sum are equal is looked at afterwards, and rows
-    with blanks are not.
+    Rows are told apart by one sum each. Whether those with the same sum are equal is looked at afterwards.
 
     >>> first, which = different(np.repeat([[1.0, 2.0], [2.0, 1.0]], 40, axis=0))
     >>> sorted(first.tolist()), np.unique(which).size
@@ -159,8 +167,14 @@ def different(rows: FloatArray) -> tuple[IntArray, IntArray] | None:
     """
     if rows.shape[0] < FEW_ROWS:
         return None
-    _, first, which = np.unique(rows @ _factors(rows.shape[1]), return_index=True, return_inverse=True)
-    if 2 * first.size > rows.shape[0] or not np.array_equal(rows[first[which]], rows):
+    factors = _factors(rows.shape[1])
+    sums = rows @ factors
+    blank = np.isnan(sums)
+    some = bool(blank.any())
+    if some:
+        sums[blank] = np.nan_to_num(rows[blank], nan=_NO_VALUE) @ factors
+    _, first, which = np.unique(sums, return_index=True, return_inverse=True)
+    if 2 * first.size > rows.shape[0] or not np.array_equal(rows[first[which]], rows, equal_nan=some):
         return None
     return first, which
 

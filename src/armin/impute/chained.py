@@ -16,6 +16,7 @@ from armin.impute.among import Among, plain
 from armin.impute.base import Drawing, check_count
 from armin.impute.conditional import Conditional, Matching, fit_conditional
 from armin.impute.design import Design
+from armin.impute.donors import Picked
 from armin.impute.in_turn import InTurn
 from armin.impute.progress import followed
 from armin.impute.simple import Marginal
@@ -370,11 +371,23 @@ class _Pair:
         target, spread = self.aims[i]
         return self.levels[i].place[self.models[i].near(target, spread, other, rng)]
 
+    def _level(self, second: FloatArray) -> IntArray:
+        """The levels (n,) of values of the second blank."""
+        codes = self.levels[1].codes
+        return np.minimum(codes.searchsorted(second), codes.size - 1)
+
+    @cached_property
+    def _started(self) -> IntArray:
+        """The level of the second blank of each donor from whom the draws start."""
+        return self._level(self.start.codes[:, 1]) if isinstance(self.start, Picked) else np.zeros(0, dtype=np.intp)
+
     def _second(self, sweeps: int, n: int, rng: np.random.Generator) -> IntArray:
         """The level (n,) of the second blank after some sweeps."""
         # where a blank starts has no say in its own first draw
-        codes = self.levels[1].codes
-        level = np.minimum(codes.searchsorted(self.start(n, rng)[:, 1]), codes.size - 1)
+        if isinstance(self.start, Picked):
+            level = self._started[self.start.places(n, rng)]
+        else:
+            level = self._level(self.start(n, rng)[:, 1])
         for _ in range(sweeps):
             level = self._given(1, self._given(0, level, rng), rng)
         return level

@@ -144,6 +144,8 @@ def condition(
         batch = sampler.sample(min(int(np.clip(np.ceil(wanted), n, 10 * n)), limit - drawn), rng)
     if kept == 0:
         return Conditioned(_weighing(first.values, first.weights, n), drawn, 0, conditioned=False, enough=False)
+    if kept == drawn == n == first.weights.sum():  # the first draws, all of them, as they are
+        return Conditioned(first, drawn, kept, conditioned=True, enough=True)
     values, weights = _joined(kept_values)[:n], _joined(kept_weights)[:n]
     return Conditioned(_weighing(values, weights, n), drawn, kept, conditioned=True, enough=kept >= n)
 

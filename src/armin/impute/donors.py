@@ -14,7 +14,7 @@ from armin.impute.legal import uniform
 from armin.impute.neighbours import Neighbours, nearest
 from armin.schema import Schema
 
-__all__ = ["NearestDonors"]
+__all__ = ["NearestDonors", "Picked"]
 
 
 class NearestDonors(
@@ -84,7 +84,10 @@ class NearestDonors(
                 continue
             donors = nearest(distances, rows, self.k)
             codes = self.neighbours_.codes[np.ix_(donors, block)]
-            parts.append(_Part(at, _Picked(codes, _reached(distances[donors]))))
+            picked = Picked(codes, _reached(distances[donors]))
+            if block.size == blanks.size:
+                return picked
+            parts.append(_Part(at, picked))
         return _InParts(blanks.size, tuple(parts))
 
     def _blocks(self, blanks: IntArray) -> list[IntArray]:
@@ -108,14 +111,18 @@ class NearestDonors(
 
 
 @dataclass(frozen=True, eq=False)
-class _Picked:
+class Picked:
     """Rows of ``codes`` (donors, blanks), drawn with replacement; ``reached`` adds up their chances."""
 
     codes: FloatArray
     reached: FloatArray
 
     def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
-        return self.codes[self.reached.searchsorted(rng.random(n), side="right")]
+        return self.codes[self.places(n, rng)]
+
+    def places(self, n: int, rng: np.random.Generator) -> IntArray:
+        """Which donors (n,) are drawn."""
+        return self.reached.searchsorted(rng.random(n), side="right")
 
 
 @dataclass(frozen=True, eq=False)

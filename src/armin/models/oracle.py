@@ -12,6 +12,7 @@ import pandas as pd
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import DataError, ParameterError
+from armin.models.alike import takes_alike
 from armin.models.decide import find_target
 from armin.models.read import check_fitted, unwrap
 from armin.models.tracing import column_positions
@@ -64,6 +65,8 @@ class Oracle:
                 )
             self.names = [name for name in self.names if name not in lacking]
         self._plain = _plain_table(self)
+        self.mixes = self._plain is not None and self._plain.mixes
+        """Whether rows with blanks may stand in one table with others, which the estimator takes as it would alone."""
 
     def carrying(self, carried: Carried) -> Oracle:
         """The same estimator, which sees these values in the columns that are carried along."""
@@ -143,11 +146,18 @@ class _PlainTable:
     dtype : the type
     order : the positions of the schema's columns in the table
     columns : their names; None for an array without names
+    alike : whether the estimator takes whole numbers as floats alike
     """
 
     dtype: np.dtype[Any]
     order: IntArray
     columns: pd.Index[Any] | None
+    alike: bool = False
+
+    @property
+    def mixes(self) -> bool:
+        """Whether a blank changes nothing about the other rows of its table."""
+        return self.columns is not None and (self.alike or self.dtype.kind == "f")
 
     @property
     def in_order(self) -> bool:
@@ -166,16 +176,18 @@ class _PlainTable:
         return pd.DataFrame(values, columns=self.columns, copy=False)
 
     def _with_blanks(self, codes: FloatArray) -> pd.DataFrame | None:
-        """Whole numbers with blanks: a column that has one turns into floats."""
+        """Whole numbers with blanks: a column that has one turns into floats; all of them where that is alike."""
         blank: BoolArray = np.isnan(codes)
         limits = np.iinfo(self.dtype)
         whole = (codes == np.rint(codes)) & (codes >= limits.min) & (codes <= limits.max)
         if self.columns is None or not (whole | blank).all():
             return None
+        if self.alike:
+            return pd.DataFrame(np.asfortranarray(codes[:, self.order]), columns=self.columns, copy=False)
         turned: list[bool] = np.any(blank, axis=0).tolist()
         numbers = np.where(blank, 0.0, codes).astype(self.dtype)
         names = zip(self.columns.tolist(), self.order.tolist(), strict=True)
-        return pd.DataFrame({name: (codes if turned[p] else numbers)[:, p] for name, p in names}, copy=False)
+        return pd.DataFrame({name: (codes if turned[p] else numbers)[:, p] for name, p in names})
 
 
 def _plain_table(oracle: Oracle) -> _PlainTable | None:
@@ -193,7 +205,8 @@ def _plain_table(oracle: Oracle) -> _PlainTable | None:
     if names is None and hasattr(oracle.estimator, "n_features_in_"):
         return _PlainTable(double, as_it_is, None) if dtype.kind != "f" or dtype == double else None
     order = schema.names if names is None else names
-    return _PlainTable(dtype, np.array([schema.position(name) for name in order], dtype=np.intp), pd.Index(order))
+    places = np.array([schema.position(name) for name in order], dtype=np.intp)
+    return _PlainTable(dtype, places, pd.Index(order), takes_alike(oracle.estimator))
 
 
 def _dropped(estimator: Any) -> set[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -77,11 +79,15 @@ class Stated:
     def cost_per_candidate(self, choice: Choice) -> FloatArray:
         """The reported cost for each completion (N,)."""
         n = self.candidates.shape[0]
-        parts = [np.broadcast_to(p[:, j], (n,)) for p, j in zip(self.prices, choice, strict=True) if j]
+        parts = [p[:, j] for p, j in zip(self.prices, choice, strict=True) if j]
         if not parts:
             return np.zeros(n)
-        stacked = np.stack(parts)
-        totals = stacked.max(axis=0) if self.problem.aggregate == "max" else stacked.sum(axis=0)
+        is_max = self.problem.aggregate == "max"
+        if all(part.size == 1 for part in parts):  # nobody has a price of his own
+            each = [float(part[0]) for part in parts]
+            return np.full(n, self.cost.finish(max(each) if is_max else reduce(add, each)))
+        stacked = np.stack([np.broadcast_to(part, (n,)) for part in parts])
+        totals = stacked.max(axis=0) if is_max else stacked.sum(axis=0)
         different, which = np.unique(totals, return_inverse=True)
         return np.array([self.cost.finish(total) for total in different.tolist()])[which]
 
@@ -99,6 +105,7 @@ def state_problem(
     asks_row: bool = False,
     asks_completions: bool = True,
     remembered: Remembered | None = None,
+    seen: FloatArray | None = None,
 ) -> Stated:
     """State the problem of one row.
 
@@ -115,6 +122,7 @@ def state_problem(
         together, and its weight is added to what is required, so that nothing suffices without it
     asks_completions : whether completions count; if not, the row with its blanks is the only candidate
     remembered : what was worked out before for the same schema, model and cost
+    seen : the model inputs (N, P) of the completions, if they are known
     """
     grid, rules = apply_rules(grid, candidates)
     judged = np.concatenate([candidates, row[None, :]]) if asks_row else candidates
@@ -128,7 +136,9 @@ def state_problem(
         if read.joint
     }
     asked = foresee(read, judged, values)
-    inputs, parts = _priced(judged, weights, grid, read, cost, known, asks_row, asks_completions)
+    inputs, parts = _priced(
+        judged, weights, grid, read, cost, known, asks_row, asks_completions, seen if judged is candidates else None
+    )
     options, blocks = join(asked, inputs, list(values), tuple(part.options for part in parts))
     if asks_row:
         total = float(weights.sum())
@@ -162,6 +172,7 @@ def _priced(
     known: Remembered,
     asks_row: bool,
     asks_completions: bool,
+    seen: FloatArray | None = None,
 ) -> tuple[FloatArray, list[Priced]]:
     """The model inputs of those who are ``judged``, and for each move its options; what is known is not worked out."""
     priced = known.found(grid.moves)
@@ -171,7 +182,9 @@ def _priced(
         for i, move in enumerate(grid.moves)
         if move.position in new
     }
-    inputs, outcomes = read.encode.together(judged, values)
+    # where the inputs are known, one person keeps the values company
+    inputs, outcomes = read.encode.together(judged if seen is None else judged[:1], values)
+    inputs = inputs if seen is None else seen
     share = weights / weights.sum()
     for move in grid.moves:
         if move.position in new:

@@ -41,7 +41,7 @@ def check_action(
     """
     # a blank that stays blank is no change
     same = (before == after) | (np.isnan(before) & np.isnan(after))
-    changed = [i for i in range(len(schema)) if not same[:, i].all()]
+    changed = np.flatnonzero(~same.all(axis=0)).tolist()
     if max_changes is not None and len(changed) > max_changes:
         names = ", ".join(schema.names[i] for i in changed)
         raise AuditError(f"At most {max_changes} features may change; the action changes {names}.")

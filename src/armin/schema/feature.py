@@ -160,7 +160,7 @@ class Feature:
         """
         if self.is_carried:
             return 0.0  # the row's own value, which stands beside the codes: see armin.schema.carried
-        if self.is_number and (type(value) is int or type(value) is float) and self.low_code <= value <= self.high_code:
+        if (type(value) is int or type(value) is float) and self.is_number and self.low_code <= value <= self.high_code:
             number = float(value)  # as is usual; anything else is looked at more closely
             if self.kind != "integer" or number.is_integer():
                 return number

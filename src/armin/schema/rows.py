@@ -51,7 +51,7 @@ def encode_one(schema: Schema, rows: object) -> NDArray[np.float64] | None:
     if isinstance(rows, pd.DataFrame):
         if len(rows) != 1:
             return None
-        names, values = [str(name) for name in rows.columns], list(rows.to_numpy(dtype=object)[0])
+        names, values = [str(name) for name in rows.columns.tolist()], rows.to_numpy(dtype=object)[0].tolist()
     elif isinstance(rows, Mapping):
         names, values = [str(name) for name in rows], list(rows.values())
     else:

@@ -65,6 +65,7 @@ def _contexts() -> None:
     from armin.solve.search.linear.contexts import contexts, fold
     from armin.solve.search.linear.data import new_work
     from armin.solve.search.linear.prices import priced_out
+    from armin.solve.search.linear.worths import bound_each, most_worth
 
     model = LinearModel(np.array([[1.0, 2.0]]), np.array([-4.0]), Above(0.0))
     problem = _ask(model, 2)
@@ -73,6 +74,9 @@ def _contexts() -> None:
         context = found.make({})
         _, written = new_work(context, len(problem.options), problem.limit, False)
         priced_out(hand(context), written, np.zeros(1), np.ones(1), 1.0, np.zeros(1, dtype=bool))
+    some, each = np.zeros(1), np.zeros((1, 1))
+    most_worth(each, np.zeros(1, dtype=np.intp), some, some, some, np.zeros((1, 1)))
+    bound_each(each, some, some, each, each, each, np.zeros((1, 1)))
 
 
 def _trees() -> None:

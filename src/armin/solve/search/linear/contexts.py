@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armin.arrays import FloatArray, IntArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import LinearModel
 from armin.problem import Problem
 from armin.solve.search.handed import hand
@@ -82,7 +82,7 @@ def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Gains | No
         column = np.concatenate([o.columns for o, alone in zip(options, plain, strict=True) if alone])
         value = np.concatenate([o.outcomes[0, :, 0] for o, alone in zip(options, plain, strict=True) if alone])
         size_of = np.array([size for size, alone in zip(sizes, plain, strict=True) if alone])
-        first, where = np.cumsum(size_of) - size_of, np.repeat(plain, sizes)
+        first, where = np.cumsum(size_of) - size_of, slice(None) if all(plain) else np.repeat(plain, sizes)
         weight = np.repeat(rows.coefficients[:, column], size_of, axis=1)
         low[:, where] = high[:, where] = value * weight - np.repeat(value[first], size_of) * weight
         largest[column] = np.maximum.reduceat(np.abs(value), first)
@@ -182,9 +182,14 @@ class Contexts:
         """Where the options of each feature begin among those kept."""
         return np.append(0, np.cumsum(self.size))
 
+    @cached_property
+    def _gain(self) -> FloatArray:
+        """The gains of the options kept."""
+        return self.moves.gain[self.kept]
+
     def make(self, picks: dict[int, int], without: Collection[int] = ()) -> Context:
         """The context in which some features have other patterns than their first, and some are left out."""
-        begin, option, gain = self._begin, self.kept, self.moves.gain[self.kept]
+        begin, option, gain = self._begin, self.kept, self._gain
         size, forced, score = self.size.copy(), np.zeros(self.size.size, dtype=bool), self.score
         options, gains, end = [], [], 0
         for d in sorted({*picks, *without}):
@@ -226,7 +231,8 @@ def contexts(problem: Problem, model: LinearModel, rows: Folded, apart: bool) ->
     for rule in problem.rules:
         special[[rule.first, rule.second]] = True
     used = np.asarray(model.weights.any(axis=0))
-    heard = np.array([float(used[o.columns].any()) for o in problem.options])
+    every = bool(used.all())
+    heard = np.array([float(o.columns.size > 0 if every else used[o.columns].any()) for o in problem.options])
     score = problem.candidates @ rows.coefficients.T + rows.offset
     kept, items = np.zeros(moves.cost.size, dtype=np.int64), np.zeros(moves.cost.size, dtype=np.int64)
     size = np.zeros(len(problem.options), dtype=np.int64)
@@ -262,18 +268,36 @@ def _uneven(problem: Problem, d: int, rows: Folded, moves: Gains, special: bool,
             return
     level = change[0]
     shape = change - level[None]
-    open_, last = np.arange(rest.size), shape[-1, :, 0]
-    while open_.size:
-        # few are alike, which one candidate tells as a rule
-        alike = np.abs(last[open_] - last[open_[0]]) <= moves.doubt
-        near = open_[alike]
-        if near.size > 1:
-            alike[alike] = np.abs(shape[:, near] - shape[:, near[:1]]).max(axis=(0, 2)) <= moves.doubt
-        like = open_[alike]
+    alone = _alone(shape[:, :, 0], moves.doubt)
+    open_ = ~alone
+    for i, only in enumerate(alone.tolist()):
+        if only:
+            yield Pattern(shape[:, i], begin + rest[i : i + 1], level[i : i + 1], True)
+            continue
+        if not open_[i]:
+            continue
+        near = i + np.flatnonzero(open_[i:])
+        like = near[np.abs(shape[:, near] - shape[:, i : i + 1]).max(axis=(0, 2)) <= moves.doubt]
+        open_[like] = False
         gain, chosen = level[like], begin + rest[like]
         if not special:
             best = np.maximum.accumulate(np.concatenate([[-np.inf], gain[:, 0]]))
             use = gain[:, 0] > best[:-1] - moves.doubt
             gain, chosen = gain[use], chosen[use]
-        yield Pattern(shape[:, open_[0]], chosen, gain, True)
-        open_ = open_[~alike]
+        yield Pattern(shape[:, i], chosen, gain, True)
+
+
+def _alone(shape: FloatArray, doubt: float) -> BoolArray:
+    """For which options (N, options) none of the others is alike, as the sums over all candidates tell.
+
+    Where two differ by at most ``doubt`` for each candidate, their sums differ by no more than N times that, but for
+    rounding.
+    """
+    sums = shape.sum(axis=0)
+    rank = np.argsort(sums, kind="stable")
+    # a sum of N terms, in any order, is off by at most about N * eps * (sum of sizes)
+    rounding = 4 * shape.shape[0] * float(np.finfo(np.float64).eps) * float(np.abs(shape).sum(axis=0).max())
+    far = np.diff(sums[rank]) > 1.01 * shape.shape[0] * doubt + rounding  # and a little more
+    found = np.empty(sums.size, dtype=bool)
+    found[rank] = np.append(True, far) & np.append(far, True)
+    return found

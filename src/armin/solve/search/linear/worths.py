@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from armin.arrays import FloatArray
+from armin.arrays import FloatArray, IntArray
+from armin.compiling import entry_bare
 from armin.solve.search.linear.contexts import Contexts
 from armin.solve.search.linear.data import Demand
 
@@ -43,7 +44,7 @@ class Worths:
         if not use.any():
             return np.zeros(1)
         ratio = cost[use] / gain[use]
-        low, high = float(ratio.min()), float(np.quantile(ratio, 0.9))
+        low, high = float(ratio.min()), _most_of(ratio)
         dear = 1e3 * float(ratio.max())
         return np.concatenate([[0.0], np.geomspace(low, max(high, 8 * low), N_PRICES - 2), [dear]])
 
@@ -63,12 +64,13 @@ class Worths:
     def _undecided(self, feature: int, row: int) -> FloatArray:
         """What the other patterns of a feature of the tree are worth while it is not decided, (N, prices)."""
         if (feature, row) not in self._open:
-            price = self.price[row]
+            price, some = self.price[row], self.contexts.others[feature]
             worth = np.full((self.contexts.score.shape[0], price.size), -np.inf)
-            for pattern in self.contexts.others[feature]:
-                moves = np.zeros(1) if pattern.moves is None else pattern.moves[:, row]
-                for o, cost in enumerate(self.cost[pattern.option].tolist()):
-                    np.maximum(worth, (moves + pattern.gain[o, row])[:, None] * price - cost, out=worth)
+            none = np.zeros(worth.shape[0])
+            moves = np.stack([none if pattern.moves is None else pattern.moves[:, row] for pattern in some])
+            option, gain = self._joined(feature, row)
+            which = np.repeat(np.arange(len(some)), [pattern.option.size for pattern in some])
+            most_worth(moves, which, gain, self.cost[option], price, worth)
             self._open[feature, row] = worth
         return self._open[feature, row]
 
@@ -97,12 +99,17 @@ class Worths:
         """
         if (feature, row) not in self._decided:
             some = self.contexts.others[feature]
-            option, gain = np.concatenate([p.option for p in some]), np.concatenate([p.gain[:, row] for p in some])
+            option, gain = self._joined(feature, row)
             each = gain[:, None] * self.price[row] - self.cost[option][:, None]
             start = np.cumsum([0, *(p.option.size for p in some[:-1])])
             none = np.zeros((1, self.price[row].size))
             self._decided[feature, row] = np.concatenate([none, np.maximum.reduceat(each, start, axis=0)])
         return self._decided[feature, row]
+
+    def _joined(self, feature: int, row: int) -> tuple[IntArray, FloatArray]:
+        """The options of all patterns of a feature but the first, and their gains."""
+        some = self.contexts.others[feature]
+        return np.concatenate([p.option for p in some]), np.concatenate([p.gain[:, row] for p in some])
 
     def bounds(self, picks: tuple[int, ...], scores: FloatArray) -> FloatArray:
         """The bounds (patterns, N) for each pattern of the next feature, after which candidates have these scores."""
@@ -121,13 +128,58 @@ class Worths:
         stay, move = self._most(row, level, changes), self._most(row, level, changes - 1)
         constant = self.decided(self.features[len(picks)], row)[: len(scores)]
         short = -scores - self.contexts.doubt  # the gain that is lacking
-        found = np.full(scores.shape, -np.inf)
-        for i in range(price.size):
-            lacking = price[i] * short - decided[i] - constant[:, i : i + 1]
-            lacking[0] -= stay[:, i]
-            lacking[1:] -= move[None, :, i]
-            np.maximum(found, lacking, out=found)
+        found = np.empty(scores.shape)
+        bound_each(short, price, decided, constant, stay, move, found)
         return np.where(found > 0, SHY * found, 0.0)
+
+
+@entry_bare
+def most_worth(
+    moves: FloatArray, which: IntArray, gain: FloatArray, cost: FloatArray, price: FloatArray, worth: FloatArray
+) -> None:  # pragma: no cover - compiled
+    """The most that one of some options is worth, (N, prices): from what is in ``worth`` on.
+
+    Option o gains ``moves[which[o], n] + gain[o]`` for candidate n.
+    """
+    for o in range(gain.size):
+        for n in range(worth.shape[0]):
+            lifted = moves[which[o], n] + gain[o]
+            for i in range(price.size):
+                worth[n, i] = max(worth[n, i], lifted * price[i] - cost[o])
+
+
+@entry_bare
+def bound_each(
+    short: FloatArray,
+    price: FloatArray,
+    decided: FloatArray,
+    constant: FloatArray,
+    stay: FloatArray,
+    move: FloatArray,
+    found: FloatArray,
+) -> None:  # pragma: no cover - compiled
+    """The largest bound over all prices, for each pattern and candidate; the first pattern leaves a change more."""
+    for k in range(short.shape[0]):
+        left = stay if k == 0 else move
+        for n in range(short.shape[1]):
+            most = -np.inf
+            for i in range(price.size):
+                lacking = price[i] * short[k, n] - decided[i] - constant[k, i] - left[n, i]
+                most = max(most, lacking)
+            found[k, n] = most
+
+
+def _most_of(ratio: FloatArray) -> float:
+    """``np.quantile(ratio, 0.9)``, to the last bit and without the care that it takes.
+
+    >>> _most_of(np.arange(11.0))
+    9.0
+    """
+    at = (ratio.size - 1) * 0.9
+    place, share = int(at), at - int(at)
+    ends = np.partition(ratio, [place, min(place + 1, ratio.size - 1)])
+    low, high = float(ends[place]), float(ends[min(place + 1, ratio.size - 1)])
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1.0 - share)
 
 
 def _top(plain: FloatArray, own: list[FloatArray], changes: int, shape: tuple[int, int]) -> FloatArray:

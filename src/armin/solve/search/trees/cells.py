@@ -8,6 +8,8 @@ cheapest is kept. A *local* one (a missing feature) maps a candidate and an opti
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,7 +21,7 @@ from armin.models.kinds import TreeEnsemble
 from armin.problem import Options, Problem
 from armin.solve.search.words import Bits, Ints
 
-__all__ = ["Cells", "Common", "Local", "Splits", "cells_of", "merge_rows", "number_tests", "split_features"]
+__all__ = ["Cells", "Common", "Local", "Ranked", "Splits", "cells_of", "merge_rows", "number_tests", "split_features"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,28 @@ class Cells:
     cell: IntArray  # (values,) the cell of each value
 
 
-@dataclass(frozen=True)
+class Ranked(NamedTuple):
+    """The cells of a feature that somebody is in already, then the others by what it costs to get there."""
+
+    order: IntArray
+    goes: BoolArray  # (cells, tests) of these
+    cost: FloatArray  # rising; infinite for those that no option leads to
+    kept: BoolArray
+
+    @classmethod
+    def of(cls, cells: Cells, cost: FloatArray, kept: BoolArray) -> Ranked:
+        """From the least cost of each cell, and whether somebody is in it."""
+        cost[kept] = 0.0
+        order = np.lexsort((cost, ~kept))
+        return cls(order, cells.goes[order], cost[order], kept[order])
+
+    def below(self, cap: float) -> Ranked:
+        """Those that cost less."""
+        count = int(self.cost.searchsorted(cap))
+        return Ranked(self.order[:count], self.goes[:count], self.cost[:count], self.kept[:count])
+
+
+@dataclass(frozen=True, eq=False)
 class Common:
     """A feature whose options do the same to all candidates."""
 
@@ -49,8 +72,17 @@ class Common:
     sides: tuple[IntArray, IntArray]  # options below the present value and others, cheapest first
     costs: FloatArray
 
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The cells by cost."""
+        cost, kept = np.full(self.cells.goes.shape[0], np.inf), np.zeros(self.cells.goes.shape[0], dtype=bool)
+        for side in self.sides:
+            np.minimum.at(cost, self.cells.cell[side], self.costs[side])
+        kept[self.cells.cell[0]] = True
+        return Ranked.of(self.cells, cost, kept)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Local:
     """A feature in which candidates differ."""
 
@@ -60,6 +92,14 @@ class Local:
     sort: IntArray  # (N,) candidates of one sort are in the same cell after every option
     option: IntArray  # (J,) keep first, then by cost
     cost: FloatArray  # (J,)
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The cells by cost."""
+        cost, kept = np.full(self.cells.goes.shape[0], np.inf), np.zeros(self.cells.goes.shape[0], dtype=bool)
+        np.minimum.at(cost, self.cell, np.broadcast_to(self.cost[:, None], self.cell.shape))
+        kept[self.cell[0]] = True
+        return Ranked.of(self.cells, cost, kept)
 
 
 _numbered: WeakKeyDictionary[TreeEnsemble, Splits] = WeakKeyDictionary()
@@ -155,10 +195,12 @@ def split_features(
             if (n, apart) not in known.setdefault(option, {}):
                 known[option][n, apart] = _sorted_out(problem, model, tests, d, apart)
             found = known[option][n, apart]
+        if found is not None and found.feature != d:
+            found = replace(found, feature=d)
         if isinstance(found, Common):
-            commons.append(replace(found, feature=d))
+            commons.append(found)
         elif found is not None:
-            locals_.append(replace(found, feature=d))
+            locals_.append(found)
     rest = [p for p in range(model.n_inputs) if p not in owned and tests.first[p] < tests.first[p + 1]]
     differ = [p for p in rest if not _constant(problem.candidates[:, p])]
     if differ:
@@ -200,11 +242,7 @@ def _constant(column: FloatArray) -> bool:
 def _classes(problem: Problem, d: int, grid: IntArray, apart: bool) -> IntArray:
     """Options (J,) that nothing tells apart get the same number."""
     size = grid.shape[1]
-    if grid.shape[0] == 1:
-        key = grid[0]
-    else:
-        _, key = np.unique(grid.T.astype(np.int32), axis=0, return_inverse=True)
-        key = key.ravel()
+    key = grid[0] if grid.shape[0] == 1 else merge_rows(np.ascontiguousarray(grid.T, dtype=np.int64))[1]
     for rule in problem.rules:
         for position, table in ((rule.first, rule.allowed), (rule.second, rule.allowed.T)):
             if position == d:
@@ -222,7 +260,7 @@ def _classes(problem: Problem, d: int, grid: IntArray, apart: bool) -> IntArray:
 
 def _cheapest(classes: IntArray, costs: FloatArray) -> IntArray:
     """The cheapest option of each class, option 0 first, then by cost."""
-    rank = np.lexsort((np.arange(costs.size), np.arange(costs.size) > 0, costs))
+    rank = np.argsort(costs, kind="stable")  # of those that cost the same the first comes first
     _, first = np.unique(classes[rank], return_index=True)
     kept = rank[np.sort(first)]
     return np.concatenate([[0], kept[kept != 0]]).astype(np.intp)

@@ -16,7 +16,16 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.compiling import called, entry_bare
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Problem
-from armin.solve.search.trees.cells import Cells, Common, Local, Splits, merge_rows, number_tests, split_features
+from armin.solve.search.trees.cells import (
+    Cells,
+    Common,
+    Local,
+    Ranked,
+    Splits,
+    merge_rows,
+    number_tests,
+    split_features,
+)
 from armin.solve.search.words import Bits, Ints, lowest_bit, sort_by
 
 __all__ = ["Leaves", "Reduced", "Slots", "assign_bits", "find_leaves", "make_slots", "reduce_problem"]
@@ -108,43 +117,20 @@ def reduce_problem(problem: Problem, model: TreeEnsemble, apart: bool = False) -
 
 def make_slots(reduced: Reduced, cap: float) -> Slots:
     """The slots of a problem for choices that cost less than ``cap``; the last one holds what never changes."""
-    features = [*reduced.commons, *reduced.locals_, None]
-    order, costs, kept = [], [], []
-    for feature in features:
-        cells = reduced.constant if feature is None else feature.cells
-        cost, keep = _cell_costs(feature, cells.goes.shape[0])
-        rank = np.lexsort((cost, ~keep))
-        rank = rank[cost[rank] < cap] if feature is not None else rank
-        order.append(rank)
-        costs.append(cost[rank])
-        kept.append(keep[rank])
-    width = (max(r.size for r in order) + 63) // 64
+    features: list[Common | Local] = [*reduced.commons, *reduced.locals_]
+    ranked, still = [feature.ranked.below(cap) for feature in features], reduced.constant
+    ranked.append(Ranked(np.zeros(1, np.intp), still.goes, np.zeros(1), np.ones(1, dtype=bool)))
+    width = (max(one.order.size for one in ranked) + 63) // 64
     n_tests = reduced.tests.node.size
     test_slot = np.zeros(n_tests, dtype=np.int64)
     test_bits = np.zeros((n_tests, 2, width), dtype=np.uint64)
-    for slot, feature in enumerate(features):
-        cells = reduced.constant if feature is None else feature.cells
+    every = [*(feature.cells for feature in features), still]
+    for slot, (one, cells) in enumerate(zip(ranked, every, strict=True)):
         test_slot[cells.tests] = slot
-        _pack(cells.goes[order[slot]], cells.tests, test_bits)
-    first = np.cumsum([0, *(r.size for r in order)])
-    return Slots(order, first, np.concatenate(costs), np.concatenate(kept), test_slot, test_bits)
-
-
-def _cell_costs(feature: Common | Local | None, count: int) -> tuple[FloatArray, BoolArray]:
-    """The least cost of reaching each cell, and whether some candidate is in it already."""
-    cost = np.full(count, np.inf)
-    keep = np.zeros(count, dtype=bool)
-    if feature is None:
-        return np.zeros(1), np.ones(1, dtype=bool)
-    if isinstance(feature, Common):
-        for side in feature.sides:
-            np.minimum.at(cost, feature.cells.cell[side], feature.costs[side])
-        keep[feature.cells.cell[0]] = True
-    else:
-        np.minimum.at(cost, feature.cell, np.broadcast_to(feature.cost[:, None], feature.cell.shape))
-        keep[feature.cell[0]] = True
-    cost[keep] = 0.0
-    return cost, keep
+        _pack(one.goes, cells.tests, test_bits)
+    first = np.cumsum([0, *(one.order.size for one in ranked)])
+    cost, kept = np.concatenate([one.cost for one in ranked]), np.concatenate([one.kept for one in ranked])
+    return Slots([one.order for one in ranked], first, cost, kept, test_slot, test_bits)
 
 
 @entry_bare
