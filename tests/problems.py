@@ -250,7 +250,8 @@ def random_mixture(
     near = float(rng.choice([1e-9, 0.05]))
 
     def verdict(rows: FloatArray) -> BoolArray:
-        return np.asarray(sum(plain.ahead(rows, in_order=True)) + 0.02 * np.sin(rows[:, -1] * 7 + rows[:, 0]) > 0.0)
+        ahead = plain.ahead(rows, in_order=True)[0]
+        return np.asarray(ahead + 0.02 * np.sin(100.0 * ahead) > 0.0)
 
     return replace(plain, near=near, verdict=verdict)
 

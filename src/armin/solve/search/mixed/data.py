@@ -69,8 +69,7 @@ def build_mix(reduced: Reduced, joined: Joined, search: TreeSearch, cut: float, 
         lines=lines,
         gain=_gains(reduced, joined.weights[lines], search),
         local=_local(reduced, joined.weights, tables),
-        # sums of a few numbers differ by less than this in another order
-        least=float(cut - near - 1e-12 * max(1.0, abs(cut))),
+        least=float(cut - near - joined.blur),
     )
     n, shape = tables.weight.size, tables.shape
     state, written = space(

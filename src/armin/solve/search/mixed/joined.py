@@ -49,6 +49,7 @@ class Joined:
     start: FloatArray  # (M,) what is added to the score of a term whatever the row
     error: FloatArray  # (M,) what rounding can hide in the sum of its trees
     maps: Maps
+    blur: float  # what the rounding of the sum of all terms can hide, beyond that of their scores
 
 
 def join_members(mixture: Mixture) -> Joined:
@@ -78,7 +79,21 @@ def _joined(mixture: Mixture) -> Joined:
     else:
         trees, of_tree = plant([_leaf()], [0.0], Above(0.0), width), [0]
     tests = replace(number_tests(trees), seen=np.asarray((weights != 0.0).any(axis=0)))
-    return Joined(trees, tests, np.array(of_tree, dtype=np.int64), weights, start, error, _maps(mixture))
+    return Joined(trees, tests, np.array(of_tree, dtype=np.int64), weights, start, error, _maps(mixture), _blur(mixture))
+
+
+def _blur(mixture: Mixture) -> float:
+    """A few units of the cut and of all that terms add, where maps bound it; else what they add is as large as scores."""
+    size = max(1.0, abs(mixture.cut)) + mixture.near
+    for term in mixture.terms:
+        most = 0.0
+        for each in term.maps:
+            if each.kind == "line":
+                most = abs(each.slope) * most + abs(each.shift)
+            else:
+                most = float(np.abs(each.ys).max()) if each.kind == "table" else 1.0
+        size += most
+    return 16.0 * (len(mixture.terms) + 4) * float(np.finfo(np.float64).eps) * size
 
 
 def _leaf() -> OneTree:
