@@ -20,6 +20,7 @@ import numpy as np
 
 from armin.compiling import called, entry_bare, inlined
 from armin.solve.search.mixed.data import Mix, MixState
+from armin.solve.search.mixed.joined import Maps
 from armin.solve.search.trees.bound import last_below
 from armin.solve.search.trees.data import (
     BOTH,
@@ -44,16 +45,16 @@ from armin.solve.search.trees.data import (
 )
 from armin.solve.search.words import lowest_bit
 
-__all__ = ["add_lines", "enough", "knapsack", "total_of"]
+__all__ = ["add_lines", "add_own", "enough", "knapsack", "mapped", "total_of"]
 
 LINE, LOGISTIC, TABLE, STEP = range(4)
 """Kinds of maps."""
 
 
-@inlined
-def _mapped(mix: Mix, m: int, score: float) -> float:  # pragma: no cover - compiled
+@called
+def mapped(maps: Maps, m: int, score: float) -> float:  # pragma: no cover - compiled
     """At least what term m makes of a score; ``up`` is where more than that lies after the maps so far."""
-    maps, up = mix.maps, 1.0
+    up = 1.0
     for i in range(maps.at[m], maps.at[m + 1]):
         kind = maps.kind[i]
         if kind == STEP:
@@ -88,7 +89,7 @@ def total_of(mix: Mix, scores: np.ndarray) -> float:  # type: ignore[type-arg]  
     """At least the sum of what the terms make of their scores."""
     total = 0.0
     for m in range(scores.size):
-        total += _mapped(mix, m, scores[m])
+        total += mapped(mix.maps, m, scores[m])
     return total
 
 

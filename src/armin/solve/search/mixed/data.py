@@ -16,7 +16,7 @@ from armin.solve.search.trees.leaves import Reduced
 from armin.solve.search.trees.tables import TreeSearch
 from armin.solve.search.words import Ints
 
-__all__ = ["Mix", "MixState", "Mixed", "build_mix"]
+__all__ = ["Mix", "MixState", "Mixed", "adds_of", "build_mix", "start_of"]
 
 
 class Mix(NamedTuple):
@@ -65,7 +65,7 @@ def build_mix(reduced: Reduced, joined: Joined, search: TreeSearch, cut: float, 
         maps=joined.maps,
         term=term,
         value=np.ascontiguousarray(leaf_value[search.exact.leaf]),
-        start=_start(reduced, joined),
+        start=start_of(reduced, joined),
         lines=lines,
         gain=_gains(reduced, joined.weights[lines], search),
         local=_local(reduced, joined.weights, tables),
@@ -105,7 +105,7 @@ def _constant(column: FloatArray) -> bool:
     return bool(np.all(column == column[0]) or np.all(np.isnan(column)))
 
 
-def _start(reduced: Reduced, joined: Joined) -> FloatArray:
+def start_of(reduced: Reduced, joined: Joined) -> FloatArray:
     """What every candidate has, and what rounding may hide."""
     problem = reduced.problem
     keep, largest = problem.candidates[0].copy(), np.abs(problem.candidates).max(axis=0)
@@ -150,11 +150,11 @@ def _local(reduced: Reduced, weights: FloatArray, tables: Trees) -> FloatArray:
         for i, j in enumerate(local.option.tolist()):
             cell = tables.local_cell[f, i]
             known = np.flatnonzero(cell >= 0)
-            found[first + cell[known]] = _adds(problem, local.feature, j, reduced.first[known], weights)
+            found[first + cell[known]] = adds_of(problem, local.feature, j, reduced.first[known], weights)
     return found
 
 
-def _adds(problem: Problem, feature: int, option: int, who: Ints, weights: FloatArray) -> FloatArray:
+def adds_of(problem: Problem, feature: int, option: int, who: Ints, weights: FloatArray) -> FloatArray:
     """What an option of a local feature adds to each term (n, M), for some candidates."""
     if feature >= 0:
         columns, outcomes = problem.options[feature].columns, problem.options[feature].outcomes

@@ -8,11 +8,13 @@ import numpy as np
 
 from armin.models.kinds import Mixture
 from armin.problem import Problem
+from armin.solve.search.dive import Nearby
 from armin.solve.search.goals import Bans, Stairs
 from armin.solve.search.handed import hand
 from armin.solve.search.mixed.bound import knapsack
 from armin.solve.search.mixed.data import Mixed, build_mix
 from armin.solve.search.mixed.joined import Joined, join_members
+from armin.solve.search.mixed.nearby import MixedNearby
 from armin.solve.search.mixed.nodes import explore
 from armin.solve.search.trees.data import NODES
 from armin.solve.search.trees.engine import Run, TreeEngine, budgets, is_large, new_state
@@ -54,7 +56,10 @@ class MixedEngine(TreeEngine):
     ) -> None:
         super().__init__(reduced, cap, dearest, large)
         self.mixture, self.joined = mixture, joined
-        self._dived = True
+
+    def nearby(self) -> Nearby:
+        """What a dive looks at."""
+        return MixedNearby(self.reduced, self.joined, self.mixture.cut, self.mixture.near)
 
     def new_run(self, cap: float) -> Run:
         """Tables for choices that cost less than ``cap``, and a search through them."""
