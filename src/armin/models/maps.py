@@ -63,9 +63,7 @@ class Map:
         return cls("step", 1.0, float(cut))
 
     @classmethod
-    def table(
-        cls, xs: Sequence[float] | FloatArray, ys: Sequence[float] | FloatArray, single: bool = False
-    ) -> Map:
+    def table(cls, xs: Sequence[float] | FloatArray, ys: Sequence[float] | FloatArray, single: bool = False) -> Map:
         values = np.array(ys, dtype=np.float64)
         blur = (_SINGLE if single else _ROUNDED) * max(1.0, float(np.abs(values).max(initial=0.0)))
         return cls("table", 1.0, 0.0, np.array(xs, dtype=np.float64), values, blur)

@@ -283,7 +283,7 @@ def _said(member: Any, method: str, rows: FloatArray) -> tuple[FloatArray, NDArr
     try:
         rows = prepare_inputs(member)(rows)
         said = np.asarray(ask(rows))
-    except Exception as error:  # noqa: BLE001  whatever a library raises at plain numbers
+    except Exception as error:
         raise UnreadableError(
             f"A {type(member).__name__} is read beside others when it takes plain numbers. This one does not "
             f"({type(error).__name__}). Use method='blackbox'."

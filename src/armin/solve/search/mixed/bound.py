@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from armin.arrays import FloatArray
 from armin.compiling import called, entry_bare, inlined
 from armin.solve.search.mixed.data import Mix, MixState
 from armin.solve.search.mixed.joined import Maps
@@ -85,7 +86,7 @@ def mapped(maps: Maps, m: int, score: float) -> float:  # pragma: no cover - com
 
 
 @inlined
-def total_of(mix: Mix, scores: np.ndarray) -> float:  # type: ignore[type-arg]  # pragma: no cover - compiled
+def total_of(mix: Mix, scores: FloatArray) -> float:  # pragma: no cover - compiled
     """At least the sum of what the terms make of their scores."""
     total = 0.0
     for m in range(scores.size):
@@ -94,14 +95,12 @@ def total_of(mix: Mix, scores: np.ndarray) -> float:  # type: ignore[type-arg]  
 
 
 @called
-def add_own(
-    tables: Trees, state: State, mix: Mix, mixed: MixState, base: np.ndarray, g: int  # type: ignore[type-arg]
-) -> None:  # pragma: no cover - compiled
+def add_own(tables: Trees, state: State, mix: Mix, mixed: MixState, g: int) -> None:  # pragma: no cover - compiled
     """``mixed.own``: the bounds of the scores of group (or union) g."""
     shape, part, work, own = tables.shape, tables.part, state.work, mixed.own
     own_word, mask = shape.own_word, state.mask[g]
     for m in range(own.size):
-        own[m] = mixed.score[m] + base[g, m]
+        own[m] = mixed.score[m] + mixed.base[g, m]
     for v in range(shape.shared, shape.shared + shape.own):
         w = part[v]
         word = work[w] & mask[w - own_word]
@@ -113,14 +112,12 @@ def add_own(
 
 @inlined
 def _passes(tables: Trees, state: State, mix: Mix, mixed: MixState, g: int) -> bool:  # pragma: no cover - compiled
-    add_own(tables, state, mix, mixed, mixed.base, g)
+    add_own(tables, state, mix, mixed, g)
     return total_of(mix, mixed.own) >= mix.least
 
 
 @called
-def enough(
-    tables: Trees, state: State, mix: Mix, mixed: MixState, need: float
-) -> bool:  # pragma: no cover - compiled
+def enough(tables: Trees, state: State, mix: Mix, mixed: MixState, need: float) -> bool:  # pragma: no cover - compiled
     """Whether groups of weight ``need`` can be accepted by what ``state.work`` and ``mixed.line`` leave.
 
     The first rows are unions of groups that must not all fail, as in the search over trees.
@@ -159,7 +156,7 @@ def _most(mix: Mix, at: int, low: int, high: int, line: int) -> float:  # pragma
     k = 0
     while 2 << k <= high - low + 1:
         k += 1
-    return max(mix.gain[k, at + low, line], mix.gain[k, at + high + 1 - (1 << k), line])
+    return float(max(mix.gain[k, at + low, line], mix.gain[k, at + high + 1 - (1 << k), line]))
 
 
 @called
@@ -168,7 +165,7 @@ def add_lines(
 ) -> None:  # pragma: no cover - compiled
     """``mixed.line``: the most that the options of a node add to each term, after its ranges were cut to the budget."""
     sides, costs, is_max = tables.sides, tables.costs, tables.shape.is_max
-    for l in range(mix.lines.size):
+    for one in range(mix.lines.size):
         total = 0.0
         for k in range(node[CHANGED]):
             p = HEAD + tables.shape.local + ENTRY * k
@@ -179,32 +176,32 @@ def add_lines(
                 for side in range(2):
                     high = last_below(costs, sides[d, side, COST], sides[d, side, COUNT] - 1, room)
                     if high >= 0:
-                        most = max(most, _most(mix, sides[d, side, COST], 0, high, l))
+                        most = max(most, _most(mix, sides[d, side, COST], 0, high, one))
                 total += most
             else:
-                total += _most(mix, sides[d, node[p + SIDE], COST], node[p + LOW], node[p + HIGH], l)
+                total += _most(mix, sides[d, node[p + SIDE], COST], node[p + LOW], node[p + HIGH], one)
         if grows:
             level = LEVELS - 1
             if not is_max and state.number[STAGE] < np.inf:
                 level = min(level, int((cap - cost) / state.number[STAGE] * LEVELS))
             left = tables.shape.limit - state.counter[CHANGES] - node[CHANGED]
-            total += mixed.top[level, node[NEXT], left, l]
-        mixed.line[mix.lines[l]] = total
+            total += mixed.top[level, node[NEXT], left, one]
+        mixed.line[mix.lines[one]] = total
 
 
 @entry_bare
 def knapsack(tables: Trees, mix: Mix, mixed: MixState, cap: float) -> None:  # pragma: no cover - compiled
-    """``mixed.top[l, d, k]``: the most that k of the features from d on add, for less than (l + 1) / LEVELS of a budget.
+    """``mixed.top[e, d, k]``: the most that k of the features from d on add for less than (e + 1) / LEVELS of ``cap``.
 
     An option that costs c spends floor(c / cap * LEVELS) levels. The levels of several options add up to no more than
     that of their sum, so no choice is left out.
     """
     sides, costs, common, top = tables.sides, tables.costs, tables.shape.common, mixed.top
     limit, is_max, best = top.shape[2] - 1, tables.shape.is_max, mixed.best
-    for l in range(mix.lines.size):
+    for one in range(mix.lines.size):
         for e in range(LEVELS):
             for k in range(limit + 1):
-                top[e, common, k, l] = 0.0
+                top[e, common, k, one] = 0.0
         for d in range(common - 1, -1, -1):
             for e in range(LEVELS):
                 best[e] = 0.0
@@ -215,12 +212,12 @@ def knapsack(tables: Trees, mix: Mix, mixed: MixState, cap: float) -> None:  # p
                         x = 0
                         if not is_max and cap < np.inf:
                             x = min(LEVELS - 1, int(costs[i] / cap * LEVELS * (1.0 - 1e-12)))
-                        best[x] = max(best[x], mix.gain[0, i, l])
+                        best[x] = max(best[x], mix.gain[0, i, one])
             for e in range(LEVELS):
-                top[e, d, 0, l] = 0.0
+                top[e, d, 0, one] = 0.0
                 for k in range(1, limit + 1):
-                    most = top[e, d + 1, k, l]
+                    most = top[e, d + 1, k, one]
                     for x in range(e + 1):
                         if best[x] > 0.0:
-                            most = max(most, top[e - x, d + 1, k - 1, l] + best[x])
-                    top[e, d, k, l] = most
+                            most = max(most, top[e - x, d + 1, k - 1, one] + best[x])
+                    top[e, d, k, one] = most

@@ -79,11 +79,13 @@ def _joined(mixture: Mixture) -> Joined:
     else:
         trees, of_tree = plant([_leaf()], [0.0], Above(0.0), width), [0]
     tests = replace(number_tests(trees), seen=np.asarray((weights != 0.0).any(axis=0)))
-    return Joined(trees, tests, np.array(of_tree, dtype=np.int64), weights, start, error, _maps(mixture), _blur(mixture))
+    return Joined(
+        trees, tests, np.array(of_tree, dtype=np.int64), weights, start, error, _maps(mixture), _blur(mixture)
+    )
 
 
 def _blur(mixture: Mixture) -> float:
-    """A few units of the cut and of all that terms add, where maps bound it; else what they add is as large as scores."""
+    """A few units of the cut, and of what terms add where maps bound it; elsewhere that is as large as the scores."""
     size = max(1.0, abs(mixture.cut)) + mixture.near
     for term in mixture.terms:
         most = 0.0
@@ -110,7 +112,9 @@ def _sums(term: Term, model: TreeEnsemble) -> tuple[float, float]:
     size = float(scale @ (largest + np.abs(model.base)))
     unit = float(np.finfo(model.precision).eps)
     # a sum of T terms in this precision is off by at most about T * eps * (sum of sizes)
-    return float(term.coefficients @ model.base.astype(np.float64)) / model.divisor, 8 * (model.n_trees + 8) * unit * size
+    return float(term.coefficients @ model.base.astype(np.float64)) / model.divisor, 8 * (
+        model.n_trees + 8
+    ) * unit * size
 
 
 def _plain(term: Term, model: TreeEnsemble, width: int) -> TreeEnsemble:

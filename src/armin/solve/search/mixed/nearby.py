@@ -124,7 +124,8 @@ class MixedNearby(TreesNearby):
             value[a:b, joined.of_tree[t]] = trees.value[a:b, 0]
         slack = near + 1e-9 * max(1.0, abs(cut))  # what is nearer to the cut is asked of the model
         super().__init__(reduced, Scores(value, start_of(reduced, joined), np.zeros(count, np.int64), slack))
-        slot_of = {f.feature: s for s, f in enumerate([*reduced.commons, *reduced.locals_])}
+        features = [*(f.feature for f in reduced.commons), *(f.feature for f in reduced.locals_)]
+        slot_of = {feature: s for s, feature in enumerate(features)}
         slot = np.array([slot_of[int(d)] for d in self.feature], dtype=np.int64)
         self._lines = hand(_Lines(joined.maps, self._line(reduced, joined), slot, float(cut), np.zeros(count)))
 

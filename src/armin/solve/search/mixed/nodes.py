@@ -16,7 +16,6 @@ from armin.solve.search.trees.data import (
     CHANGED,
     CHANGES,
     CONTEXT,
-    COUNT,
     GROUPS,
     HEAD,
     KIND,
@@ -71,7 +70,7 @@ def _enter(
                 mixed.bases[g, m] += mix.local[row, m]
         copy_into(state.masks[g], state.mask[UNIONS])
         copy_into(mixed.bases[g], mixed.base[UNIONS])
-        add_own(tables, state, mix, mixed, mixed.base, any_number(UNIONS))
+        add_own(tables, state, mix, mixed, any_number(UNIONS))
         state.score[g], state.rank[g] = total_of(mix, mixed.own), g
     sort_by(state.rank[:groups], state.score)
     for g in range(groups):

@@ -154,6 +154,7 @@ class Run:
 
 
 def new_state(problem: Problem, search: TreeSearch) -> tuple[State, State]:
+    """Space for a search through the tables, for Python and for compiled code."""
     tables, shape = search.tables, search.tables.shape
     width = HEAD + shape.local + ENTRY * min(shape.limit, shape.common)
     depth = int(tables.local_part[:, COUNT].sum()) + (shape.common + 2) * (shape.limit + 2) + 20 * shape.limit + 64

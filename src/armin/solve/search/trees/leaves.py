@@ -86,9 +86,7 @@ class _Walk(NamedTuple):
     is_max: bool
 
 
-def reduce_problem(
-    problem: Problem, model: TreeEnsemble, apart: bool = False, tests: Splits | None = None
-) -> Reduced:
+def reduce_problem(problem: Problem, model: TreeEnsemble, apart: bool = False, tests: Splits | None = None) -> Reduced:
     """Merge options into cells, and candidates that no option tells apart.
 
     With ``apart``, changes without effect stay, as they do where sets of features are ruled out. ``tests`` are those
