@@ -8,6 +8,7 @@ not taken for granted: the member is asked about some rows. Members with steps o
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,7 +58,12 @@ class Slice(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lea
     def __getattr__(self, name: str) -> Any:
         if name in ("predict", "predict_proba", "decision_function") and "final" in vars(self):
             method = getattr(self.final, name)
-            return lambda rows: method(np.ascontiguousarray(np.asarray(rows)[:, self.columns]))
+
+            def asked(rows: Any) -> Any:
+                return method(np.ascontiguousarray(np.asarray(rows)[:, self.columns]))
+
+            asked.__name__ = name  # by which scikit-learn knows what comes back
+            return asked
         raise AttributeError(name)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -281,8 +287,10 @@ def _said(member: Any, method: str, rows: FloatArray) -> tuple[FloatArray, NDArr
     """Rows as the member's model takes them, and what the member itself says about these (n,)."""
     ask: Callable[[Any], Any] = getattr(nameless(member), method)
     try:
-        rows = prepare_inputs(member)(rows)
-        said = np.asarray(ask(rows))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of columns without the names of the training frame
+            rows = prepare_inputs(member)(rows)
+            said = np.asarray(ask(rows))
     except Exception as error:
         raise UnreadableError(
             f"A {type(member).__name__} is read beside others when it takes plain numbers. This one does not "
