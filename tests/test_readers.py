@@ -361,7 +361,10 @@ META: dict[str, tuple[str, Callable[[], Any]]] = {
         "words",
         lambda: CalibratedClassifierCV(ExtraTreesClassifier(5, max_depth=3, random_state=0), method="isotonic", cv=3),
     ),
-    "folds of boosters": ("words nan", lambda: CalibratedClassifierCV(HistGradientBoostingClassifier(max_iter=5), cv=2)),
+    "folds of boosters": (
+        "words nan",
+        lambda: CalibratedClassifierCV(HistGradientBoostingClassifier(max_iter=5), cv=2),
+    ),
     "folds of scores isotonic": ("binary", lambda: CalibratedClassifierCV(LinearSVC(), method="isotonic", cv=3)),
     "folds of bayes isotonic": ("words", lambda: CalibratedClassifierCV(GaussianNB(), method="isotonic", cv=3)),
     "folds of pipelines": (

@@ -335,5 +335,5 @@ def _read_trees(estimator: Any, members: list[Any], weights: Any, target: Target
     )  # fmt: skip
 
 
-register_reader("sklearn.VotingClassifier", read_voting, kind="as inside", prepare=_prepare, split=_split)
-register_reader("sklearn.StackingClassifier", read_stacking, kind="as inside", prepare=_prepare, split=_split)
+register_reader("sklearn.VotingClassifier", read_voting, kind="together", prepare=_prepare, split=_split)
+register_reader("sklearn.StackingClassifier", read_stacking, kind="together", prepare=_prepare, split=_split)

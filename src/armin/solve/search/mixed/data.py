@@ -65,7 +65,7 @@ def build_mix(reduced: Reduced, joined: Joined, search: TreeSearch, cut: float, 
         maps=joined.maps,
         term=term,
         value=np.ascontiguousarray(leaf_value[search.exact.leaf]),
-        start=start_of(reduced, joined),
+        start=np.sum(start_of(reduced, joined), axis=0),
         lines=lines,
         gain=_gains(reduced, joined.weights[lines], search),
         local=_local(reduced, joined.weights, tables),
@@ -105,8 +105,8 @@ def _constant(column: FloatArray) -> bool:
     return bool(np.all(column == column[0]) or np.all(np.isnan(column)))
 
 
-def start_of(reduced: Reduced, joined: Joined) -> FloatArray:
-    """What every candidate has, and what rounding may hide."""
+def start_of(reduced: Reduced, joined: Joined) -> tuple[FloatArray, FloatArray]:
+    """What every candidate has (M,), and what rounding may hide (M,)."""
     problem = reduced.problem
     keep, largest = problem.candidates[0].copy(), np.abs(problem.candidates).max(axis=0)
     for option in problem.options:
@@ -116,7 +116,7 @@ def start_of(reduced: Reduced, joined: Joined) -> FloatArray:
     size = np.abs(joined.weights) @ np.where(used.any(axis=0), largest, 0.0) + np.abs(joined.start)
     # sums of P products in two orders, and differences of them
     error = 16.0 * (keep.size + 8) * float(np.finfo(np.float64).eps) * size
-    return np.asarray(joined.start + joined.weights @ np.where(used.any(axis=0), keep, 0.0) + error + joined.error)
+    return joined.start + joined.weights @ np.where(used.any(axis=0), keep, 0.0), error + joined.error
 
 
 def _gains(reduced: Reduced, weights: FloatArray, search: TreeSearch) -> FloatArray:

@@ -17,11 +17,14 @@ from armin.solve.search.mixed.joined import Joined, join_members
 from armin.solve.search.mixed.nearby import MixedNearby
 from armin.solve.search.mixed.nodes import explore
 from armin.solve.search.trees.data import NODES
-from armin.solve.search.trees.engine import Run, TreeEngine, budgets, is_large, new_state
+from armin.solve.search.trees.engine import FEW_LOOKS, Run, TreeEngine, budgets, is_large, new_state
 from armin.solve.search.trees.leaves import Reduced, reduce_problem
 from armin.solve.search.trees.tables import build_tables
 
 __all__ = ["MixedEngine", "start_mixed"]
+
+_NEVER = 1 << 60
+_SOON = 12_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
 
 
 @dataclass(eq=False)
@@ -33,7 +36,7 @@ class MixedRun(Run):
     def begin(self, cap: float, proved: float, plain: int = 0) -> None:
         """Start at the root, for choices that cost less than ``cap``; those below ``proved`` are all known."""
         assert self.mixed is not None  # noqa: S101  set when it is made
-        super().begin(cap, proved, plain)
+        super().begin(cap, proved, _NEVER)  # there is no second bound
         knapsack(self.tables, self.mixed.handed, self.mixed.written, cap)
 
     def explore(self, stairs: Stairs, bans: Bans, nodes: int) -> bool:
@@ -56,6 +59,7 @@ class MixedEngine(TreeEngine):
     ) -> None:
         super().__init__(reduced, cap, dearest, large)
         self.mixture, self.joined = mixture, joined
+        self.soon, self.looks = _SOON, FEW_LOOKS
 
     def nearby(self) -> Nearby:
         """What a dive looks at."""

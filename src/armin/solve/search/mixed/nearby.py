@@ -24,6 +24,10 @@ from armin.solve.search.words import Ints
 __all__ = ["MixedNearby"]
 
 
+_MAPS = 200_000
+"""Scores that one look around a point may map, about."""
+
+
 class _Lines(NamedTuple):
     """What cells add beside the trees, and the maps."""
 
@@ -123,7 +127,8 @@ class MixedNearby(TreesNearby):
         for t, (a, b) in enumerate(zip(trees.roots.tolist(), ends.tolist(), strict=True)):
             value[a:b, joined.of_tree[t]] = trees.value[a:b, 0]
         slack = near + 1e-9 * max(1.0, abs(cut))  # what is nearer to the cut is asked of the model
-        super().__init__(reduced, Scores(value, start_of(reduced, joined), np.zeros(count, np.int64), slack))
+        super().__init__(reduced, Scores(value, start_of(reduced, joined)[0], np.zeros(count, np.int64), slack))
+        self.most = min(self.most, max(12, _MAPS // max(1, count * self.feature.size)))
         features = [*(f.feature for f in reduced.commons), *(f.feature for f in reduced.locals_)]
         slot_of = {feature: s for s, feature in enumerate(features)}
         slot = np.array([slot_of[int(d)] for d in self.feature], dtype=np.int64)

@@ -53,7 +53,7 @@ _PLAIN = 3000  # nodes of a stage that get by with the plain bound: most problem
 _NEVER = 1 << 60
 _SOON = 4_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
 _HEAVY = 12  # what a node with the second bound takes, compared with the plain one
-_LOOKS, _FEW_LOOKS = 120, 30  # of a dive, in small and in large models
+_LOOKS, FEW_LOOKS = 120, 30  # of a dive, in small and in large models
 
 
 @dataclass(eq=False)
@@ -219,6 +219,7 @@ class TreeEngine:
     def __init__(self, reduced: Reduced, cap: float, dearest: float, large: bool) -> None:
         self.reduced, self.cap, self.dearest, self.large, self.bound = reduced, cap, dearest, large, 0.0
         self.run: Run | None = None
+        self.soon, self.looks = _SOON, FEW_LOOKS if large else _LOOKS
         self._dived = False
 
     @property
@@ -251,7 +252,7 @@ class TreeEngine:
             run.begin(min(self.cap, goal.worst), self.bound, _PLAIN if hard else _NEVER)
             while not run.finished:
                 yield from run.slices(goal, self._share())
-                if not run.finished and hard and run.work > _SOON:
+                if not run.finished and hard and run.work > self.soon:
                     yield from self._dive(goal)
                     run.state.number[CAP] = min(run.state.number[CAP], goal.worst)
             if goal.worst <= self.cap or self.cap > self.dearest:
@@ -281,7 +282,7 @@ class TreeEngine:
             yield
             nearby = self.nearby()
             yield
-            yield from dive(self.reduced.problem, goal, nearby, _FEW_LOOKS if self.large else _LOOKS)
+            yield from dive(self.reduced.problem, goal, nearby, self.looks)
 
     def _renew(self, goal: Goal) -> Iterator[None]:
         """Tables for the present budget, after a short look at a larger one if nothing was found yet."""
