@@ -288,7 +288,15 @@ tables, the mixtures with theirs (forests of 50 trees with 8 leaves, boosters of
 | optbinning: BinningProcess + LogisticRegression | 50 | 50 | 50 | 17.0 | 20.2 | 22 | 21.0 |
 | statsmodels: Logit | 50 | 50 | 50 | 19.6 | 23.1 | 25 | 23.3 |
 | scikit-learn: GaussianNB | 50 | 50 | 50 | 12.3 | 36.2 | 64 | 15.9 |
-| scikit-learn: CalibratedClassifierCV of LinearSVC (5 folds) | 25 | 25 | 25 | 311.1 | 746.7 | 852 | 393.0 |
+| scikit-learn: CalibratedClassifierCV of LinearSVC (5 folds) | 25 | 25 | 25 | 30.7 | 57.5 | 82 | 35.3 |
+| scikit-learn: CalibratedClassifierCV of LinearSVC, isotonic (5 folds) | 25 | 25 | 25 | 35.6 | 62.7 | 149 | 40.6 |
+| scikit-learn: CalibratedClassifierCV of RandomForest (5 folds) | 25 | 25 | 25 | 86.1 | 162.8 | 315 | 111.9 |
+| scikit-learn: CalibratedClassifierCV of RandomForest, isotonic (5 folds) | 25 | 25 | 25 | 71.7 | 127.6 | 231 | 88.3 |
+| scikit-learn: CalibratedClassifierCV of HistGradientBoosting (5 folds) | 25 | 25 | 25 | 64.7 | 107.7 | 759 | 74.5 |
+| scikit-learn: CalibratedClassifierCV of GaussianNB, isotonic (5 folds) | 25 | 25 | 25 | 46.6 | 123.8 | 282 | 54.3 |
+| scikit-learn: soft votes of LogisticRegression, RandomForest, GaussianNB | 25 | 25 | 25 | 50.8 | 123.3 | 208 | 58.6 |
+| scikit-learn: hard votes of the same | 25 | 25 | 25 | 37.3 | 108.1 | 199 | 44.4 |
+| scikit-learn: stack of RandomForest and LinearSVC | 25 | 25 | 25 | 40.4 | 95.4 | 239 | 51.1 |
 | scikit-learn: soft votes of a RandomForest and ExtraTrees | 25 | 25 | 25 | 32.4 | 44.0 | 155 | 45.0 |
 | scikit-learn: LogisticRegression, for comparison | 25 | 25 | 25 | 6.6 | 7.3 | 7 | 12.6 |
 
