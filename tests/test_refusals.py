@@ -68,7 +68,7 @@ def test_a_model_that_is_not_supported_names_what_is_and_works_as_a_black_box(wo
 def test_what_a_reader_does_not_take_is_asked_in_order_of_cost(world):
     """The default calibration around a network is a mean of maps of its score: it is not read, but it decides."""
     numbers = world.X[["amount", "rate"]]
-    network = MLPClassifier((2,), solver="lbfgs", max_iter=20, random_state=0)
+    network = MLPClassifier((2,), solver="lbfgs", max_iter=2000, random_state=0)
     model = CalibratedClassifierCV(network, method="isotonic", cv=2).fit(numbers, world.y)
     schema = Schema.infer(numbers, step={"rate": 2.0})
     with pytest.raises(UnreadableError, match=r"MLPClassifier is neither"):

@@ -42,7 +42,7 @@ def warm_up() -> Iterator[Warmed]:
     ...     print(f"{engine}: {seconds:.1f} s")
     linear models: 3.6 s
     trees: 12.8 s
-    mixtures: 6.0 s
+    mixtures: 9.1 s
     networks: 30.1 s
     completions: 1.9 s
     """
