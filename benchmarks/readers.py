@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -78,6 +84,23 @@ def _votes() -> VotingClassifier:
     )
 
 
+def _small(trees: int) -> RandomForestClassifier:
+    return RandomForestClassifier(trees, max_leaf_nodes=8, random_state=0)
+
+
+def _mixed(voting: str) -> VotingClassifier:
+    scaled = make_pipeline(StandardScaler(), LogisticRegression())
+    return VotingClassifier([("lr", scaled), ("rf", _small(50)), ("nb", GaussianNB())], voting=voting)
+
+
+def _stack() -> StackingClassifier:
+    return StackingClassifier([("rf", _small(50)), ("svc", make_pipeline(StandardScaler(), LinearSVC()))])
+
+
+def _hist() -> HistGradientBoostingClassifier:
+    return HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, random_state=0)
+
+
 MODELS: dict[str, Fit] = {
     "interpret: EBM": _ebm(),
     "interpret: EBM, 10 pairs": _ebm(interactions=10),
@@ -90,6 +113,24 @@ MODELS: dict[str, Fit] = {
     "scikit-learn: CalibratedClassifierCV of LinearSVC (5 folds)": lambda X, y: make_pipeline(
         StandardScaler(), CalibratedClassifierCV(LinearSVC())
     ).fit(X, y),
+    "scikit-learn: CalibratedClassifierCV of LinearSVC, isotonic (5 folds)": lambda X, y: make_pipeline(
+        StandardScaler(), CalibratedClassifierCV(LinearSVC(), method="isotonic")
+    ).fit(X, y),
+    "scikit-learn: CalibratedClassifierCV of RandomForest (5 folds)": lambda X, y: CalibratedClassifierCV(
+        _small(50)
+    ).fit(X, y),
+    "scikit-learn: CalibratedClassifierCV of RandomForest, isotonic (5 folds)": lambda X, y: CalibratedClassifierCV(
+        _small(50), method="isotonic"
+    ).fit(X, y),
+    "scikit-learn: CalibratedClassifierCV of HistGradientBoosting (5 folds)": lambda X, y: CalibratedClassifierCV(
+        _hist()
+    ).fit(X, y),
+    "scikit-learn: CalibratedClassifierCV of GaussianNB, isotonic (5 folds)": lambda X, y: CalibratedClassifierCV(
+        GaussianNB(), method="isotonic"
+    ).fit(X, y),
+    "scikit-learn: soft votes of LogisticRegression, RandomForest, GaussianNB": lambda X, y: _mixed("soft").fit(X, y),
+    "scikit-learn: hard votes of the same": lambda X, y: _mixed("hard").fit(X, y),
+    "scikit-learn: stack of RandomForest and LinearSVC": lambda X, y: _stack().fit(X, y),
     "scikit-learn: soft votes of a RandomForest and ExtraTrees": lambda X, y: _votes().fit(X, y),
     "scikit-learn: LogisticRegression, for comparison": lambda X, y: make_pipeline(
         StandardScaler(), LogisticRegression()

@@ -16,14 +16,25 @@ import numpy as np
 
 from armin.arrays import BoolArray, FloatArray
 from armin.models.decide import AmongLinked
-from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork
+from armin.models.kinds import (
+    Above,
+    Among,
+    BlackBox,
+    Decision,
+    LinearModel,
+    Mixture,
+    Model,
+    ReluNetwork,
+    Term,
+    TreeEnsemble,
+)
 from armin.problem import Options, PairRule, Problem
 from plain import outputs_of
 
-from problems import random_trees
+from problems import random_maps, random_trees
 
-HardKind = Literal["linear", "classes", "relu", "deep", "trees", "blackbox"]
-HARD_KINDS: tuple[HardKind, ...] = ("linear", "classes", "relu", "deep", "trees", "blackbox")
+HardKind = Literal["linear", "classes", "relu", "deep", "trees", "blackbox", "mixture"]
+HARD_KINDS: tuple[HardKind, ...] = ("linear", "classes", "relu", "deep", "trees", "blackbox", "mixture")
 """``classes`` is a linear model with several outputs."""
 
 Numbers = Callable[[tuple[int, ...]], FloatArray]
@@ -82,6 +93,8 @@ def _by_quarters(accepted: tuple[int, ...], outputs: FloatArray) -> BoolArray:
 
 
 def _model(rng: np.random.Generator, kind: HardKind, width: int, numbers: Numbers, scale: str) -> Model:
+    if kind == "mixture":
+        return _mixture(rng, width, numbers, scale)
     several = kind == "classes" or (kind != "linear" and rng.random() < 0.4)
     decision = _decision(rng, int(rng.integers(2, 5)) if several else 1)
     if kind == "blackbox":
@@ -105,6 +118,24 @@ def _model(rng: np.random.Generator, kind: HardKind, width: int, numbers: Number
     sizes = [width, *hidden, decision.n_outputs]
     weights, biases = tuple(map(numbers, pairwise(sizes))), tuple(numbers((b,)) for b in sizes[1:])
     return ReluNetwork(weights, biases, decision)
+
+
+def _mixture(rng: np.random.Generator, width: int, numbers: Numbers, scale: str) -> Mixture:
+    """Maps of scores of trees and linear models; near the cut nobody can guess the verdict."""
+    terms = []
+    for _ in range(int(rng.integers(1, 4))):
+        model = _model(rng, "trees" if rng.random() < 0.5 else "linear", width, numbers, scale)
+        assert isinstance(model, LinearModel | TreeEnsemble)
+        size = model.decision.n_outputs
+        terms.append(Term(model, np.eye(size)[0] - (np.eye(size)[1] if size > 1 else 0.0), random_maps(rng)))
+    cut, near = float(rng.choice([0.0, 0.5, 0.25, -0.3])), float(rng.choice([1e-9, 0.1]))
+    return Mixture(tuple(terms), cut, near, partial(_by_parity, tuple(terms)), width)
+
+
+def _by_parity(terms: tuple[Term, ...], rows: FloatArray) -> BoolArray:
+    """A library that does whatever it likes with what its members say, and sees nothing else."""
+    total = sum(term.value(rows, in_order=True)[0] for term in terms)
+    return np.asarray(np.floor(37.0 * np.clip(total, -1e6, 1e6)) % 2 == 0)
 
 
 def _options(rng: np.random.Generator, d: int, columns: list[int], rows: FloatArray, numbers: Numbers) -> Options:
@@ -145,6 +176,10 @@ def _tied(rng: np.random.Generator, problem: Problem) -> Problem:
     model = problem.model
     if isinstance(model, BlackBox):
         return problem
+    if isinstance(model, Mixture):
+        row = problem.inputs(problem.keep)[:1]
+        cut = model.cut + float(np.mean(model.ahead(row, in_order=True)))
+        return replace(problem, model=replace(model, cut=cut)) if np.isfinite(cut) else problem
     choice = tuple(int(rng.integers(option.size)) for option in problem.options)
     row = problem.inputs(choice)[int(rng.integers(problem.n_candidates))].tolist()
     outputs = outputs_of(model, row)

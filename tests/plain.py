@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import exp
 
 import numpy as np
 
 from armin.models.decide import AmongLinked
-from armin.models.kinds import Above, BlackBox, Decision, LinearModel, Model, ReluNetwork, TreeEnsemble
+from armin.models.kinds import Above, BlackBox, Decision, LinearModel, Mixture, Model, ReluNetwork, Term, TreeEnsemble
+from armin.models.maps import Map
 from armin.problem import Choice, Problem
 
 SLACK = 1e-9
@@ -86,10 +88,44 @@ def outputs_of(model: Model, row: Sequence[float]) -> list[float]:
     return values
 
 
+def mapped(each: Map, score: float) -> float:
+    """What one map makes of a score."""
+    if each.kind == "step":
+        return float(score >= each.shift)
+    if each.kind == "table":
+        points = list(zip(each.xs.tolist(), each.ys.tolist(), strict=True))
+        if score <= points[0][0] or score >= points[-1][0]:
+            return points[0][1] if score <= points[0][0] else points[-1][1]
+        low, high = max(p for p in points if p[0] <= score), min(p for p in points if p[0] > score)
+        return low[1] + (score - low[0]) / (high[0] - low[0]) * (high[1] - low[1])
+    line = each.slope * score + each.shift
+    if each.kind == "line":
+        return line
+    return 1.0 / (1.0 + exp(-line)) if line >= 0.0 else exp(max(line, -745.0)) / (1.0 + exp(max(line, -745.0)))
+
+
+def adds(term: Term, row: Sequence[float]) -> tuple[float, float]:
+    """Between what one term adds to a mixture."""
+    own = row if term.columns is None else [row[p] for p in term.columns.tolist()]
+    score = sum(c * x for c, x in zip(term.coefficients.tolist(), outputs_of(term.model, own), strict=True))
+    ends = [score, score]
+    for each in term.maps:
+        ends = sorted(mapped(each, x) for x in ends)
+        ends = [ends[0] - each.blur, ends[1] + each.blur]
+    return ends[0], ends[1]
+
+
 def accepts(model: Model, row: Sequence[float]) -> bool:
     """Whether the model accepts one row of inputs."""
     if isinstance(model, BlackBox):
         return bool(model.predict(np.array([row]))[0])
+    if isinstance(model, Mixture):
+        low = high = -model.cut
+        for least, most in (adds(term, row) for term in model.terms):
+            low, high = low + least, high + most
+        if low - model.near >= 0.0:
+            return True
+        return high + model.near >= 0.0 and bool(model.verdict(np.array([row]))[0])
     return decides(model.decision, outputs_of(model, row))
 
 

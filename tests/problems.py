@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from hypothesis import strategies as st
 
+from armin.arrays import BoolArray
 from armin.models.kinds import (
     Above,
     Among,
@@ -20,13 +21,16 @@ from armin.models.kinds import (
     Decision,
     FloatArray,
     LinearModel,
+    Mixture,
     Model,
     ReluNetwork,
+    Term,
     TreeEnsemble,
 )
+from armin.models.maps import Map
 from armin.problem import Choice, Options, PairRule, Problem
 
-Kind = Literal["linear", "relu", "deep", "trees", "blackbox"]
+Kind = Literal["linear", "relu", "deep", "trees", "mixture", "blackbox"]
 KINDS: tuple[Kind, ...] = ("linear", "relu", "deep", "trees")
 
 
@@ -204,6 +208,54 @@ def random_trees(
     )
 
 
+def random_maps(rng: np.random.Generator) -> tuple[Map, ...]:
+    """Maps of one score: straight, logistic, by a table or a step, or one after the other; some of them fall."""
+    sign = float(rng.choice([-1.0, 1.0]))
+    table = Map.table(np.cumsum(rng.integers(1, 3, 4)) * 0.5 - 2.0, np.sort(rng.random(4)).round(1))
+    step, logistic = Map.step(float(rng.integers(-3, 4)) * 0.5), Map.logistic(sign * 0.5, 0.25)
+    every = [(), (logistic,), (table,), (step,), (logistic, table), (Map.line(0.25), logistic)]
+    return (*every[int(rng.integers(len(every)))], Map.line(float(rng.integers(1, 4)) * 0.5 * rng.choice([-1.0, 1.0])))
+
+
+def random_mixture(
+    rng: np.random.Generator,
+    width: int,
+    *,
+    categories: tuple[int, ...] = (),
+    numbers: bool = True,
+    grid: float | None = 0.5,
+) -> Mixture:
+    """A sum of two or three maps of scores of trees (of any precision) and, with ``numbers``, of linear models.
+
+    Near the cut it is decided by whether the sum rounds up: nobody can tell that from bounds.
+    """
+    terms = []
+    for i in range(int(rng.integers(2, 4))):
+        columns = rng.permutation(width)[: int(rng.integers(max(1, width - 1), width + 1))] if not categories else None
+        own = width if columns is None else columns.size
+        model: LinearModel | TreeEnsemble
+        decision: Decision = Above(0.0) if rng.random() < 0.7 else Among((1,), 2)
+        if numbers and (i == 0 or rng.random() < 0.5):
+            model = random_linear(rng, own, decision, grid)
+        else:
+            model = random_trees(
+                rng, own, decision, strict=bool(rng.random() < 0.3), categories=categories, grid=grid,
+                precision=rng.choice(["float32", "float64"]),
+            )  # fmt: skip
+        coefficients = np.ones(1) if decision.n_outputs == 1 else np.array([-1.0, 1.0])
+        terms.append(Term(model, coefficients, random_maps(rng), columns))
+    plain = Mixture(tuple(terms), 0.0, 0.0, lambda rows: rows[:, 0] > 0, width)
+    some = plain.ahead(_numbers(rng, (30, width), 5, grid))[0]
+    plain = replace(plain, cut=round(4.0 * float(np.quantile(some, rng.choice([0.5, 0.7, 0.9])))) / 4.0)
+    near = float(rng.choice([1e-9, 0.05]))
+
+    def verdict(rows: FloatArray) -> BoolArray:
+        ahead = plain.ahead(rows, in_order=True)[0]
+        return np.asarray(ahead + 0.02 * np.sin(100.0 * ahead) > 0.0)
+
+    return replace(plain, near=near, verdict=verdict)
+
+
 def _options(
     rng: np.random.Generator, name: str, columns: list[int], candidates: FloatArray, mode: str, grid: float | None
 ) -> Options:
@@ -266,7 +318,7 @@ def random_problem(
     if category:
         features.append([n_numbers + block])
         candidates[:, n_numbers + block] = rng.integers(4, size=n)
-    if blanks and kind == "trees":
+    if blanks and kind in ("trees", "mixture"):
         candidates[rng.random((n, width)) < 0.3] = np.nan
         candidates[:, -1] = candidates[0, -1]
     options = []
@@ -282,6 +334,9 @@ def random_problem(
             rng, width, decision, n_trees=6 if pairs else 3, strict=strict, precision=precision, categories=coded,
             grid=grid, pairs=pairs,
         )  # fmt: skip
+    elif kind == "mixture":
+        coded = (n_numbers + block,) if category else ()
+        model = random_mixture(rng, width, categories=coded, numbers=not (blanks or category), grid=grid)
     else:
         hidden = (4, 3) if kind == "deep" else (4,)
         model = random_network(rng, width, hidden, decision, grid)
@@ -340,8 +395,8 @@ def problems(draw: st.DrawFn, kinds: tuple[Kind, ...] = KINDS, plain: bool = Fal
         n_numbers=n_numbers,
         n_missing=draw(st.integers(0, min(2, n_numbers))),
         block=draw(st.sampled_from([0, 0, 2, 3])),
-        category=trees and draw(st.booleans()),
-        blanks=trees and draw(st.booleans()),
+        category=(trees or kind == "mixture") and draw(st.booleans()),
+        blanks=(trees or kind == "mixture") and draw(st.booleans()),
         mode=draw(st.sampled_from(["shift", "reach"])),
         max_changes=draw(st.sampled_from([None, 1, 2, 3])),
         aggregate="sum" if pairs else draw(st.sampled_from(["sum", "max"])),

@@ -48,10 +48,11 @@ from sklearn.linear_model import (
     SGDClassifier,
 )
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
-from sklearn.naive_bayes import BernoulliNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.fixes import parse_version
@@ -59,7 +60,7 @@ from sklearn.utils.fixes import parse_version
 from armin.errors import ModelError, NotFittedError, ParameterError
 from armin.models import TorchClassifier, prepare_inputs, read_black_box, read_model, register_reader, supported_models
 from armin.models.decide import AmongLinked, decide_by_score, lowest_accepted
-from armin.models.kinds import Above, Among, LinearModel, Model, ReluNetwork, TreeEnsemble
+from armin.models.kinds import Above, Among, LinearModel, Mixture, Model, ReluNetwork, TreeEnsemble
 
 try:
     from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
@@ -235,6 +236,12 @@ def stump() -> Any:
     return DecisionTreeClassifier(max_depth=2, random_state=0)
 
 
+def three() -> list[tuple[str, Any]]:
+    """Members of three kinds: a logistic of a sum, shares of trees, and a logistic of parabolas."""
+    forest = RandomForestClassifier(4, max_depth=3, random_state=0)
+    return [("a", LogisticRegression()), ("b", forest), ("c", GaussianNB())]
+
+
 META: dict[str, tuple[str, Callable[[], Any]]] = {
     "bagging": ("words nan", lambda: BaggingClassifier(n_estimators=5, max_features=0.6, random_state=0)),
     "bagging multi": (
@@ -346,6 +353,58 @@ META: dict[str, tuple[str, Callable[[], Any]]] = {
             CalibratedClassifierCV(HistGradientBoostingClassifier(max_iter=5), ensemble=False, cv=3), threshold=0.37
         ),
     ),
+    "folds of forests": (
+        "binary nan",
+        lambda: CalibratedClassifierCV(RandomForestClassifier(5, max_depth=3, random_state=0), cv=3),
+    ),
+    "folds of forests isotonic": (
+        "words",
+        lambda: CalibratedClassifierCV(ExtraTreesClassifier(5, max_depth=3, random_state=0), method="isotonic", cv=3),
+    ),
+    "folds of boosters": (
+        "words nan",
+        lambda: CalibratedClassifierCV(HistGradientBoostingClassifier(max_iter=5), cv=2),
+    ),
+    "folds of scores isotonic": ("binary", lambda: CalibratedClassifierCV(LinearSVC(), method="isotonic", cv=3)),
+    "folds of bayes isotonic": ("words", lambda: CalibratedClassifierCV(GaussianNB(), method="isotonic", cv=3)),
+    "folds of pipelines": (
+        "binary",
+        lambda: CalibratedClassifierCV(make_pipeline(StandardScaler(), LogisticRegression()), cv=2),
+    ),
+    "soft votes of all": ("words", lambda: VotingClassifier(three(), voting="soft")),
+    "soft votes of all weights": ("binary", lambda: VotingClassifier(three(), voting="soft", weights=[2, 1, 0.3])),
+    "soft votes of boosters": (
+        "binary nan",
+        lambda: VotingClassifier(
+            [
+                ("a", HistGradientBoostingClassifier(max_iter=4)),
+                ("b", RandomForestClassifier(3, max_depth=3, random_state=0)),
+                ("c", CalibratedClassifierCV(stump(), cv=2)),
+            ],
+            voting="soft",
+        ),
+    ),
+    "hard votes of all": ("words", lambda: VotingClassifier(three())),
+    "hard votes of two": ("binary", lambda: VotingClassifier(three()[:2])),
+    "hard votes of all weights": ("binary", lambda: VotingClassifier(three(), weights=[0.5, 0.3, 0.2])),
+    "threshold on votes": (
+        "words",
+        lambda: FixedThresholdClassifier(VotingClassifier(three(), voting="soft"), threshold=0.3, pos_label="no"),
+    ),
+    "calibrated votes of two": (
+        "binary",
+        lambda: CalibratedClassifierCV(VotingClassifier(three()[:2], voting="soft"), ensemble=False, cv=2),
+    ),
+    "stack of all": ("words", lambda: StackingClassifier(three(), cv=2)),
+    "stack of all passed": ("binary", lambda: StackingClassifier(three()[:2], cv=2, passthrough=True)),
+    "stack of labels": (
+        "binary",
+        lambda: StackingClassifier(three(), RidgeClassifier(), cv=2, stack_method="predict"),
+    ),
+    "stack of pipelines": (
+        "words",
+        lambda: StackingClassifier([("a", stump()), ("b", make_pipeline(StandardScaler(), LinearSVC()))], cv=2),
+    ),
     "searched": ("words", lambda: GridSearchCV(stump(), {"max_depth": [2, 3]}, cv=2)),
     "searched at random": (
         "binary",
@@ -361,13 +420,24 @@ META_OF_OTHERS: dict[str, tuple[str, Callable[[], Any]]] = {
         "binary nan",
         lambda: CalibratedClassifierCV(xgb(n_estimators=5), method="isotonic", ensemble=False, cv=3),
     ),
+    "folds of xgb": ("binary nan", lambda: CalibratedClassifierCV(xgb(n_estimators=4), method="isotonic", cv=2)),
+    "votes of xgb": (
+        "binary",
+        lambda: VotingClassifier([("x", xgb(n_estimators=3)), *three()[:2]], voting="soft"),
+    ),
+    "votes of lgbm": ("words", lambda: VotingClassifier([("x", lgbm(n_estimators=3)), *three()[:2]], voting="soft")),
+    "votes of cat": ("words", lambda: VotingClassifier([("x", cat(iterations=3)), three()[1]], voting="soft")),
 }
 
 ALL = {**LINEAR, **TREES, **XGBOOST, **LIGHTGBM, **CATBOOST, **META, **META_OF_OTHERS}
 needs_thresholds = pytest.mark.skipif(FixedThresholdClassifier is None, reason="new in scikit-learn 1.5")
 NEEDS = {"threshold": needs_thresholds, "xgb": needs_xgboost, "lgbm": needs_lightgbm, "cat": needs_catboost}
 # sums of support vectors, or of several scores at once, in another order
-INEXACT = ("calibrated svc", "stack of scores", "calibrated folds")
+INEXACT = (
+    "calibrated svc", "stack of scores", "calibrated folds", "stack of pipelines", "folds of bayes isotonic",
+    "soft votes of all", "soft votes of all weights", "hard votes of all", "hard votes of all weights",
+    "threshold on votes", "stack of all", "stack of labels", "calibrated votes of two",
+)  # fmt: skip
 
 
 def lgbm(**params: Any) -> Any:
@@ -416,13 +486,21 @@ def rows_for(name: str, model: Model) -> Array:
     parts = [X, wild]
     if isinstance(model, TreeEnsemble):
         parts.append(rows_on_thresholds(model, X))
+    elif isinstance(model, Mixture):
+        parts += [
+            rows_on_thresholds(term.model, X)
+            for term in model.terms
+            if isinstance(term.model, TreeEnsemble) and (term.columns is None or term.columns.max() < X.shape[1])
+        ]
+        if name not in INEXACT:
+            parts.append(rows_on_the_boundary(estimator, wild))
     elif name not in INEXACT:
         parts.append(rows_on_the_boundary(estimator, wild))
     rows = np.concatenate(parts)
     if "categories" in name:
         rows[-10:, 1] = np.arange(10)  # 8 and 9 are unknown
         rows[-16:-10, 1] = [200.0, -1.0, -3.0, np.nan, 2.5, -0.5]
-    if isinstance(model, TreeEnsemble) and allows_nan(estimator, X):
+    if isinstance(model, TreeEnsemble | Mixture) and allows_nan(estimator, X):
         holes = rows[: X.shape[0]].copy()
         holes[rng.random(holes.shape) < 0.3] = np.nan
         rows = np.concatenate([rows, holes])
@@ -481,7 +559,7 @@ def test_read_model_says_what_predict_says(name: str) -> None:
         expected = said(estimator, rows, wish, None)
         assert expected.any()
         assert not expected.all()
-        assert model.n_inputs == rows.shape[1]
+        assert model.n_inputs == prepare_inputs(estimator)(rows).shape[1]
         np.testing.assert_array_equal(ask(model, estimator, rows), expected)
 
 
@@ -816,6 +894,7 @@ def test_reading_copies_and_changes_nothing(name: str) -> None:
                 assert not (isinstance(theirs, np.ndarray) and np.shares_memory(array, theirs))
     rows = rows_for(name, model)
     again = pickle.loads(pickle.dumps(model))
+    rows = prepare_inputs(estimator)(rows)
     np.testing.assert_array_equal(again.accepts(rows), model.accepts(rows))
 
 
@@ -1114,18 +1193,21 @@ def test_networks_of_torch() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CalibratedClassifierCV(LinearSVC(), cv=2, method="isotonic"), "averages 2 classifiers"),
-        (lambda: CalibratedClassifierCV(stump(), cv=2), "averages 2 classifiers"),
-        (lambda: CalibratedClassifierCV(GradientBoostingClassifier(n_estimators=2), cv=2), "which is not linear"),
+        (lambda: CalibratedClassifierCV(MLPClassifier((2,), max_iter=5), cv=2), "MLPClassifier is neither"),
+        (lambda: CalibratedClassifierCV(VotingClassifier(three(), voting="soft"), cv=2), "A map of the mean of 3 maps"),
         (lambda: BaggingClassifier(LogisticRegression(), 2), "has a LogisticRegression"),
         (lambda: AdaBoostClassifier(LogisticRegression(), n_estimators=2), "has a LogisticRegression"),
-        (lambda: VotingClassifier([("a", RandomForestClassifier(2))]), "voting='soft'"),
-        (lambda: VotingClassifier([("a", LogisticRegression())], voting="soft"), "has a LogisticRegression"),
-        (lambda: StackingClassifier([("a", LogisticRegression())], cv=2), "predict_proba of a LogisticRegression"),
-        (lambda: StackingClassifier([("a", make_pipeline(LinearSVC()))], cv=2), "a Pipeline of its own"),
-        (lambda: StackingClassifier([("a", LinearSVC())], cv=2, passthrough=True), "does not pass its inputs through"),
+        (lambda: VotingClassifier([("a", MLPClassifier((2,), max_iter=5))], voting="soft"), "MLPClassifier is neither"),
+        (lambda: VotingClassifier([("a", KNeighborsClassifier()), *three()[1:]]), "cannot read a sklearn.KNeighbors"),
+        (
+            lambda: StackingClassifier([("a", make_pipeline(StandardScaler(), LinearSVC()))], cv=2, passthrough=True),
+            "does not pass its inputs through",
+        ),
         (lambda: StackingClassifier([("a", LinearSVC())], stump(), cv=2), "final_estimator is linear"),
-        (lambda: StackingClassifier([("a", LinearSVC()), ("b", stump())], cv=2), "all are trees or all are linear"),
+        (
+            lambda: VotingClassifier([("a", SGDClassifier(loss="modified_huber")), three()[1]], voting="soft"),
+            "something else",
+        ),
         pytest.param(
             lambda: FixedThresholdClassifier(KNeighborsClassifier(), threshold=0.3),
             "cannot read a sklearn.KNeighbors",

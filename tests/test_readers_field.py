@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
+    StackingClassifier,
     VotingClassifier,
 )
 from sklearn.linear_model import LogisticRegression
@@ -48,7 +48,6 @@ from armin.models import (
 )
 from armin.models.asked import Asked
 from armin.models.encoding import read_classifier
-from armin.models.from_sklearn_calibrated import broken_logistic
 from armin.models.kinds import Above, Margins
 from armin.models.nodes import plant
 from armin.models.oracle import Oracle
@@ -281,14 +280,6 @@ def test_recourse_with_naive_bayes() -> None:
     same_as_asking(CategoricalNB(min_categories=7).fit(counts, y), counts)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.floats(0.001, 0.1))
-def test_a_broken_line_is_as_near_to_the_logistic_as_it_says(error: float) -> None:
-    knots, values, gap = broken_logistic(error)
-    x = np.concatenate([np.linspace(-30, 30, 4001), knots, np.nextafter(knots, np.inf)])
-    assert np.abs(np.interp(x, knots, values) - expit(x)).max() <= gap <= 1.01 * error + 1e-8
-
-
 @pytest.mark.parametrize("threshold", [None, 0.35, 0.8])
 def test_recourse_with_a_mean_of_calibrated_scores(threshold: float | None) -> None:
     X, score = numbers(), people()[1]
@@ -303,6 +294,22 @@ def test_recourse_with_votes() -> None:
     members = [("a", DecisionTreeClassifier(max_depth=3)), ("b", RandomForestClassifier(5, max_depth=3))]
     same_as_asking(VotingClassifier(members, voting="soft").fit(X, labels_of(score, 3)), X)
     same_as_asking(VotingClassifier([(k, members[0][1]) for k in "ab"]).fit(X, labels_of(score, 2)), X)
+
+
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_recourse_with_votes_of_all_kinds(voting: str) -> None:
+    X, score = numbers(), people()[1]
+    scaled = make_pipeline(StandardScaler(), LogisticRegression())
+    members = [("a", scaled), ("b", RandomForestClassifier(5, max_depth=3, random_state=0)), ("c", GaussianNB())]
+    same_as_asking(VotingClassifier(members, voting=voting).fit(X, labels_of(score, 2)), X)
+    same_as_asking(StackingClassifier(members, cv=2).fit(X, labels_of(score, 2)), X)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_recourse_with_calibrated_folds_of_trees(method: str) -> None:
+    X, score = numbers(), people()[1]
+    for member in (RandomForestClassifier(5, max_depth=3, random_state=0), GaussianNB()):
+        same_as_asking(CalibratedClassifierCV(member, method=method, cv=2).fit(X, labels_of(score, 2)), X)
 
 
 # --- interpret

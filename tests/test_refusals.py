@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 
 import armin
 from armin import ARMIN, ArminError, ImputationAR, RobustAR, Schema
@@ -66,14 +66,14 @@ def test_a_model_that_is_not_supported_names_what_is_and_works_as_a_black_box(wo
 
 
 def test_what_a_reader_does_not_take_is_asked_in_order_of_cost(world):
-    """The default calibration around a forest is a mean of steps: neither linear nor a sum of trees, but it decides."""
+    """The default calibration around a network is a mean of maps of its score: it is not read, but it decides."""
     numbers = world.X[["amount", "rate"]]
-    forest = RandomForestClassifier(3, max_depth=3, random_state=0)
-    model = CalibratedClassifierCV(forest, method="isotonic", cv=2).fit(numbers, world.y)
+    network = MLPClassifier((2,), solver="lbfgs", max_iter=2000, random_state=0)
+    model = CalibratedClassifierCV(network, method="isotonic", cv=2).fit(numbers, world.y)
     schema = Schema.infer(numbers, step={"rate": 2.0})
-    with pytest.raises(UnreadableError, match=r"averages 2 classifiers.*ensemble=False"):
+    with pytest.raises(UnreadableError, match=r"MLPClassifier is neither"):
         ARMIN(model, schema, desired="yes", method="search").fit(numbers)
-    with pytest.warns(BlackBoxWarning, match=r"ensemble=False.*in order of cost"):
+    with pytest.warns(BlackBoxWarning, match=r"MLPClassifier is neither.*in order of cost"):
         asked = ARMIN(model, schema, desired="yes", max_options=8, n_samples=10).fit(numbers)
     assert asked.explain({"amount": 0, "rate": None}).found
 

@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     from armin.models.from_optbinning import ScorecardCut
     from armin.models.from_statsmodels import StatsmodelsClassifier
     from armin.models.from_torch import TorchClassifier
-    from armin.models.kinds import Above, Among, BlackBox, Decision, LinearModel, Model, ReluNetwork, TreeEnsemble
+    from armin.models.kinds import (
+        Above,
+        Among,
+        BlackBox,
+        Decision,
+        LinearModel,
+        Mixture,
+        Model,
+        ReluNetwork,
+        TreeEnsemble,
+    )
     from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
     from armin.models.tracing import register_transformer, traceable_transformers
 
@@ -21,6 +31,7 @@ __all__ = [
     "BlackBox",
     "Decision",
     "LinearModel",
+    "Mixture",
     "Model",
     "OnnxClassifier",
     "Reader",

@@ -1,8 +1,8 @@
-"""Votes and stacks of scikit-learn, where what their members say stays a sum of one kind.
+"""Votes and stacks of scikit-learn.
 
 Shares of forests and scores of boosters are sums of trees, scores of linear classifiers are sums: a mean of them, or
 a linear classifier on top of them, is a sum again. How it is rounded is asked of scikit-learn. A probability that is
-the logistic of a sum is not a sum, and such members are left to the black box.
+the logistic of a sum is not a sum: with such members, or with members of both kinds, it is a mixture.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
-from armin.errors import UnreadableError
+from armin.errors import ArminError, UnreadableError
 from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score
 from armin.models.from_sklearn_meta import mean_of_shares, placed, single_trees
 from armin.models.from_sklearn_trees import as_tree
-from armin.models.kinds import Among, LinearModel, Margins, TreeEnsemble
+from armin.models.inputs import Prepare, dense
+from armin.models.kinds import Above, Among, LinearModel, Margins, Mixture, Model, Term, TreeEnsemble
+from armin.models.mixing import NEAR, decided, is_sklearn, nameless, score_of, set_apart, shares_of, vote_of
 from armin.models.nodes import join, plant
-from armin.models.read import read_inside, register_reader
+from armin.models.read import read_inside, register_reader, unwrap
 
 __all__ = ["read_stacking", "read_voting"]
 
@@ -31,7 +33,6 @@ _SHARES = (
     "DecisionTreeClassifier", "ExtraTreeClassifier", "RandomForestClassifier", "ExtraTreesClassifier",
     "BaggingClassifier",
 )  # fmt: skip
-_NEAR = 1e-9  # means of shares and linear scores of them that differ by more are told apart, however they were rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +70,8 @@ class _Answers:
         return found[:, 0] if found.shape[1] == 1 else found
 
 
-def read_voting(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
-    """Read a VotingClassifier: soft votes of trees, forests and bags of trees, hard ones of single trees.
+def read_voting(estimator: Any, target: Target) -> Model:
+    """Read a VotingClassifier: sums of trees as one sum, and any others of two classes as a mixture.
 
     >>> from sklearn.ensemble import RandomForestClassifier, VotingClassifier
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -82,17 +83,17 @@ def read_voting(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
     members, weights = list(estimator.estimators_), estimator._weights_not_none
     if single_trees(members):
         return _read_trees(estimator, members, weights, target)
-    if estimator.voting != "soft":
-        raise UnreadableError(
-            "A VotingClassifier with hard votes is read when its members are single decision trees. This one has a "
-            f"{_odd(members)}. Fit it with voting='soft', or use method='blackbox'."
-        )
-    for member in members:
-        if type(member).__name__ not in _SHARES or type(member).__module__.partition(".")[0] != "sklearn":
-            raise UnreadableError(
-                f"A VotingClassifier is read when its members are {', '.join(_SHARES)}, whose probabilities are sums "
-                f"of trees. This one has a {type(member).__name__}. Use method='blackbox'."
-            )
+    if estimator.voting == "soft" and all(is_sklearn(member, *_SHARES) for member in members):
+        return _mean_of_trees(estimator, members, weights, target)
+    _refuse_classes(estimator, target)
+    _, behind = _split(estimator)
+    if estimator.voting == "soft":
+        return decided(behind, target, shares_of(behind))
+    return _hard(behind, target)
+
+
+def _mean_of_trees(estimator: Any, members: list[Any], weights: Any, target: Target) -> TreeEnsemble | LinearModel:
+    """Soft votes whose shares are sums of trees."""
     read = _read_members(members, ["predict_proba"] * len(members), target)
     factors = np.ones(len(members)) if weights is None else np.asarray(weights, dtype=np.float64)
     mean = np.zeros((target.classes.size, read[-1].place.stop))  # shares of the classes = mean @ outputs
@@ -102,8 +103,25 @@ def read_voting(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
     return _joined(read, _of_shares(probe, mean, target), Verdict(probe, target))
 
 
-def read_stacking(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
-    """Read a StackingClassifier with a linear classifier on top of shares of forests, or of scores.
+def _hard(estimator: Any, target: Target) -> Mixture:
+    """Votes of any members: what each says counts its weight."""
+    if target.around is not None:
+        raise UnreadableError("A classifier around hard votes cannot be read. Fit the votes with voting='soft'.")
+    weights = estimator._weights_not_none
+    factors = np.ones(len(estimator.estimators_)) if weights is None else np.asarray(weights, dtype=np.float64)
+    sign = 1.0 if target.accepted == (1,) else -1.0
+    terms = [vote_of(one).term(sign * f) for one, f in zip(estimator.estimators_, factors.tolist(), strict=True)]
+    # the second class needs more than half; sums of whole numbers are exact, and a quarter is between any two
+    half, whole = float(factors.sum()) / 2.0, bool((factors == np.rint(factors)).all())
+    cut, near = (half + 0.25, 0.0) if whole else (half, NEAR * max(1.0, half))
+    verdict = Verdict(nameless(estimator), target)
+    return Mixture(tuple(terms), sign * cut, near, verdict, int(estimator.n_features_in_))
+
+
+def read_stacking(estimator: Any, target: Target) -> Model:
+    """Read a StackingClassifier with a linear classifier on top.
+
+    Shares of forests, or scores, make a sum; all else, of two classes, a mixture.
 
     >>> from sklearn.ensemble import RandomForestClassifier, StackingClassifier
     >>> X, y = np.arange(40.0)[:, None], np.arange(40) % 30 >= 8
@@ -113,25 +131,20 @@ def read_stacking(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
     True
     """
     name = type(estimator).__name__
-    if estimator.passthrough or target.around is not None:
-        what = "it does not pass its inputs through" if estimator.passthrough else "nothing is around it"
-        raise UnreadableError(f"A {name} is read when {what}. Use method='blackbox'.")
+    if target.around is not None:
+        raise UnreadableError(f"A {name} is read when nothing is around it. Use method='blackbox'.")
     members = [member for member in estimator.estimators_ if not isinstance(member, str)]
-    for member, method in zip(members, estimator.stack_method_, strict=True):
-        if method == "predict" or (method == "predict_proba" and type(member).__name__ not in _SHARES):
-            raise UnreadableError(
-                f"A {name} is read when it looks at decision_function of its members, or at predict_proba of "
-                f"{', '.join(_SHARES)}. This one looks at {method} of a {type(member).__name__}. Set stack_method, or "
-                "use method='blackbox'."
-            )
-    top = estimator.final_estimator_
+    top, methods = estimator.final_estimator_, list(estimator.stack_method_)
     final = read_inside(top, Target(np.asarray(top.classes_), target.accepted, target.threshold))
     if not isinstance(final, LinearModel):
         raise UnreadableError(
             f"A {name} is read when its final_estimator is linear. This one is a {type(top).__name__}. "
             "Use method='blackbox'."
         )
-    read = _read_members(members, list(estimator.stack_method_), target)
+    if estimator.passthrough or not _one_sum(members, methods):
+        _refuse_classes(estimator, target)
+        return _stacked(estimator, target, final, methods)
+    read = _read_members(members, methods, target)
     blocks = []
     for member in read:
         block = np.zeros((member.place.stop - member.place.start, read[-1].place.stop))
@@ -144,6 +157,77 @@ def read_stacking(estimator: Any, target: Target) -> TreeEnsemble | LinearModel:
         for way in final.decision.ways()
     )
     return _joined(read, (ways, final.decision.blur), Verdict(_given(estimator, read), target))
+
+
+def _one_sum(members: list[Any], methods: list[str]) -> bool:
+    """Whether what the members say is one sum of trees that compare alike, or one of inputs."""
+    said = zip(members, methods, strict=True)
+    if not all(how == "decision_function" or (how == "predict_proba" and is_sklearn(m, *_SHARES)) for m, how in said):
+        return False
+    if any(unwrap(member)[0] for member in members):
+        return False
+    try:
+        read = [read_inside(one, Target(np.asarray(one.classes_), (len(one.classes_) - 1,))) for one in members]
+    except ArminError:
+        return False
+    alike = {
+        (model.strict, model.input_precision, model.precision, model.base_last)
+        if isinstance(model, TreeEnsemble)
+        else type(model)
+        for model in read
+    }
+    return len(alike) == 1 and isinstance(read[0], LinearModel | TreeEnsemble)
+
+
+def _stacked(estimator: Any, target: Target, final: LinearModel, methods: list[str]) -> Mixture:
+    """A linear classifier on top of what members of any kind say, and perhaps of the inputs."""
+    if not isinstance(final.decision, Above):
+        raise UnreadableError("A stack of two classes is read when its final_estimator has one score.")
+    steps, behind = _split(estimator)
+    if steps and estimator.passthrough:
+        raise UnreadableError(
+            "A StackingClassifier with members that have steps of their own is read when it does not pass its inputs "
+            "through. Use method='blackbox'."
+        )
+    members = [member for member in behind.estimators_ if not isinstance(member, str)]
+    weights, terms = final.weights[0], list[Term]()
+    for member, method, weight in zip(members, methods, weights.tolist(), strict=False):
+        if method == "predict_proba":
+            terms += [piece.term(weight * factor) for factor, piece in shares_of(member)]
+        else:
+            terms.append((score_of(member) if method == "decision_function" else vote_of(member)).term(weight))
+    if estimator.passthrough:
+        passed = LinearModel(weights[None, len(members) :], np.zeros(1), final.decision)
+        terms.append(Term(passed, np.ones(1)))
+    cut = final.decision.cut - float(final.intercept[0])
+    near = NEAR * max(1.0, abs(cut), float(np.abs(weights).sum()))
+    return Mixture(tuple(terms), cut, near, Verdict(nameless(behind), target), int(behind.n_features_in_))
+
+
+def _refuse_classes(estimator: Any, target: Target) -> None:
+    if not target.binary:
+        raise UnreadableError(
+            f"A {type(estimator).__name__} of {target.classes.size} classes is read when all that its members say are "
+            "sums of trees, or all are linear scores. Use method='blackbox'."
+        )
+
+
+def _split(estimator: Any) -> tuple[list[Any], Any]:
+    """The steps of all members beside each other, and the members behind them."""
+    kept = [member for member in estimator.estimators_ if not isinstance(member, str)]
+    beside, behind = set_apart(kept)
+    if beside is None:
+        return [], estimator
+    probe, found = copy.copy(estimator), iter(behind)
+    probe.estimators_ = [one if isinstance(one, str) else next(found) for one in estimator.estimators_]
+    for heavy in ("feature_names_in_", "named_estimators_"):
+        vars(probe).pop(heavy, None)
+    return [beside], probe
+
+
+def _prepare(estimator: Any) -> Prepare:
+    steps, _ = _split(estimator)
+    return steps[0].transform if steps else dense
 
 
 def _read_members(members: Sequence[Any], methods: Sequence[str], target: Target) -> list[_Member]:
@@ -179,7 +263,7 @@ def _joined(
     """All members as one model, with the rule of the outer classifier."""
     margins, blur = ways
     size = max(float(np.abs(way.cuts).max(initial=1.0)) for way in margins)
-    decision = Asked((), read[-1].place.stop, margins, 2.0 * blur + _NEAR * size, verdict)
+    decision = Asked((), read[-1].place.stop, margins, 2.0 * blur + NEAR * size, verdict)
     trees = [member.model for member in read if isinstance(member.model, TreeEnsemble)]
     linear = [member.model for member in read if isinstance(member.model, LinearModel)]
     if trees and linear:
@@ -251,9 +335,5 @@ def _read_trees(estimator: Any, members: list[Any], weights: Any, target: Target
     )  # fmt: skip
 
 
-def _odd(members: list[Any]) -> str:
-    return next(type(member).__name__ for member in members if not single_trees([member]))
-
-
-register_reader("sklearn.VotingClassifier", read_voting, kind="trees")
-register_reader("sklearn.StackingClassifier", read_stacking, kind="as inside")
+register_reader("sklearn.VotingClassifier", read_voting, kind="together", prepare=_prepare, split=_split)
+register_reader("sklearn.StackingClassifier", read_stacking, kind="together", prepare=_prepare, split=_split)

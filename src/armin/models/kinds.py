@@ -1,9 +1,9 @@
 """What a classifier is to the solvers: plain arrays and one rule.
 
 A model maps a matrix of *model inputs* ``(n, P)`` to outputs ``(n, C)``; a decision turns
-outputs into "desired" or not. Four kinds exist: :class:`LinearModel`, :class:`ReluNetwork`,
-:class:`TreeEnsemble` and :class:`BlackBox`. Nothing here knows where a model came from; the
-readers in this package turn fitted estimators into these kinds.
+outputs into "desired" or not. Five kinds exist: :class:`LinearModel`, :class:`ReluNetwork`,
+:class:`TreeEnsemble`, :class:`Mixture` and :class:`BlackBox`. Nothing here knows where a model came from;
+the readers in this package turn fitted estimators into these kinds.
 
 >>> import numpy as np
 >>> model = LinearModel(weights=np.array([[1.0, -2.0]]), intercept=np.array([0.5]), decision=Above(0.0))
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.models.maps import Map, rises, through
 from armin.models.sums import affine, doubt_of, largest_inputs
 
 __all__ = [
@@ -32,8 +33,10 @@ __all__ = [
     "Decision",
     "LinearModel",
     "Margins",
+    "Mixture",
     "Model",
     "ReluNetwork",
+    "Term",
     "TreeEnsemble",
 ]
 
@@ -393,7 +396,95 @@ class BlackBox:
         return self.accepts(inputs)
 
 
-Model = LinearModel | ReluNetwork | TreeEnsemble | BlackBox
+@dataclass(frozen=True, eq=False)
+class Term:
+    """What one score of a member adds to a mixture: ``maps(outputs @ coefficients)``, which never falls in the score.
+
+    Attributes
+    ----------
+    model : the member
+    coefficients : array of shape (C,), the score as a sum of the member's outputs
+    maps : what becomes of the score, the first map first
+    columns : int array, the member's inputs among those of the mixture; None for all of them
+    """
+
+    model: LinearModel | TreeEnsemble
+    coefficients: FloatArray
+    maps: tuple[Map, ...] = ()
+    columns: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        if not rises(self.maps):  # a score that falls is one that rises, with its sign changed
+            object.__setattr__(self, "coefficients", -self.coefficients)
+            object.__setattr__(self, "maps", (Map.line(-1.0), *self.maps))
+
+    def value(self, inputs: FloatArray, in_order: bool) -> tuple[FloatArray, FloatArray]:
+        """Between what (n,) the term adds, for inputs (n, P) of the mixture."""
+        own = inputs if self.columns is None else inputs[:, self.columns]
+        model = self.model
+        outputs = model.in_order(own) if in_order and isinstance(model, LinearModel) else model.outputs(own)
+        score: FloatArray = np.zeros(own.shape[0])
+        for column, factor in zip(outputs.T, self.coefficients.tolist(), strict=True):
+            if factor:
+                score = score + factor * column
+        return through(self.maps, score)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A sum of maps of scores, each map one that never turns back: accepted when the sum is at least ``cut``.
+
+    Attributes
+    ----------
+    terms : what is added up
+    cut : the least sum that is accepted
+    near : within this of the cut, ``verdict`` is asked
+    verdict : maps inputs (n, P) to accepted or not, as the library does
+    n_inputs : how many inputs there are
+
+    >>> line = LinearModel(np.array([[1.0]]), np.zeros(1), Above(0.0))
+    >>> twice = (Term(line, np.ones(1), (Map.logistic(),)), Term(line, np.ones(1), (Map.step(2.0),)))
+    >>> Mixture(twice, 1.0, 0.0, lambda inputs: inputs[:, 0] > 0, 1).accepts(np.array([[1.0], [3.0]]))
+    array([False,  True])
+    """
+
+    terms: tuple[Term, ...]
+    cut: float
+    near: float
+    verdict: Callable[[FloatArray], BoolArray]
+    n_inputs: int
+
+    def ahead(self, inputs: FloatArray, in_order: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Between what (n,) the sum exceeds the cut, for model inputs (n, P): rounding leaves room."""
+        low: FloatArray = np.full(inputs.shape[0], -self.cut)
+        high = low
+        for term in self.terms:
+            least, most = term.value(inputs, in_order)
+            low, high = low + least, high + most
+        return low - self.near, high + self.near
+
+    def accepts(self, inputs: FloatArray) -> BoolArray:
+        """Which rows of ``inputs`` (n, P) get the desired decision, added up as ``predict`` does with these rows."""
+        low, high = self.ahead(inputs)
+        accepted = np.asarray(low >= 0.0)
+        close = ~(accepted | (high < 0.0))  # what is not a number is asked about
+        if close.any():
+            accepted[close] = self.verdict(inputs[close])
+        return accepted
+
+    def settles(self, inputs: FloatArray) -> BoolArray:
+        """As :meth:`accepts`, in one order of summation, rows near the cut one by one: the same in any company."""
+        low, high = self.ahead(inputs, in_order=True)
+        accepted, known = np.asarray(low >= 0.0), dict[bytes, bool]()
+        for row in np.flatnonzero(~(accepted | (high < 0.0))).tolist():
+            key = inputs[row].tobytes()
+            if key not in known:
+                known[key] = bool(self.verdict(inputs[row : row + 1])[0])
+            accepted[row] = known[key]
+        return accepted
+
+
+Model = LinearModel | ReluNetwork | TreeEnsemble | Mixture | BlackBox
 
 
 def _decide(model: LinearModel | ReluNetwork, inputs: FloatArray) -> BoolArray:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from armin.arrays import FloatArray
+import numpy as np
 
-__all__ = ["ColumnParts"]
+from armin.arrays import FloatArray
+from armin.models.inputs import dense
+
+__all__ = ["Beside", "ColumnParts"]
 
 
 class ColumnParts:
@@ -42,3 +45,35 @@ class ColumnParts:
     def transform(self, X: Any) -> FloatArray:
         """The outputs (n, P) of rows."""
         return self.function(X)
+
+
+class Beside:
+    """The outputs of several rows of steps, all of which take the same rows, beside each other.
+
+    Parameters
+    ----------
+    parts : for each row of steps a name, and the fitted transformers one after the other; none for the rows as they are
+
+    >>> squares = ColumnParts(np.square, [0, 1])
+    >>> Beside([("as they are", []), ("squares", [squares])]).transform(np.array([[1.0, 2.0]]))
+    array([[1., 2., 1., 4.]])
+    """
+
+    def __init__(self, parts: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        self.transformer_list = [(name, _InTurn(steps)) for name, steps in parts]
+
+    def transform(self, X: Any) -> FloatArray:
+        """The outputs (n, P) of rows."""
+        return np.concatenate([dense(part.transform(X)) for _, part in self.transformer_list], axis=1)
+
+
+class _InTurn:
+    """Steps one after the other."""
+
+    def __init__(self, steps: Sequence[Any]) -> None:
+        self.steps = [(f"{i}", step) for i, step in enumerate(steps)]
+
+    def transform(self, X: Any) -> Any:
+        for _, step in self.steps:
+            X = step.transform(X)
+        return X

@@ -82,7 +82,7 @@ def read_model(estimator: Any, desired: Any, *, threshold: float | None = None) 
 
     Returns
     -------
-    LinearModel, ReluNetwork or TreeEnsemble
+    LinearModel, ReluNetwork, TreeEnsemble or Mixture
 
     Raises
     ------
@@ -151,8 +151,9 @@ def unwrap(estimator: Any) -> tuple[list[Any], Any]:
     if splits is not None and splits.split is not None:
         _check_own_rule(estimator, owner)
         before, last = splits.split(estimator)
-        steps, final = unwrap(last)
-        return before + steps, final
+        if last is not estimator:
+            steps, final = unwrap(last)
+            return before + steps, final
     entry = _entry(type(estimator))
     if entry is None or entry.inner is None:
         return [], estimator

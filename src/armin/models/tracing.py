@@ -282,6 +282,8 @@ _TRACERS: dict[str, tuple[tuple[str, ...], Tracer]] = {
     "OneHotEncoder": (_SKLEARN, _one_hot),
     "BlankOneHotEncoder": (("armin",), _one_hot),  # from armin.datasets
     "ColumnParts": (("armin",), _own_word),  # from armin.models.parts
+    "Beside": (("armin",), _union),
+    "_InTurn": (("armin",), _pipeline),
     "BinningProcess": (("optbinning",), _selector),
     "FunctionTransformer": (_SKLEARN, _function),
     "PolynomialFeatures": (_SKLEARN, _polynomial),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from armin.errors import ParameterError
-from armin.models.kinds import LinearModel, ReluNetwork, TreeEnsemble
+from armin.models.kinds import LinearModel, Mixture, Model, ReluNetwork, TreeEnsemble
 from armin.problem import Problem, Solution
 from armin.solve.stopping import Callback
 
@@ -44,12 +44,16 @@ def picked(problem: Problem, method: str) -> str:
 def listing_is_quick(problem: Problem) -> bool:
     """Whether brute force takes a few milliseconds, so that nothing needs to be compiled."""
     model = problem.model
-    size = 1
+    return problem.n_choices * (model.n_inputs + problem.n_candidates * _size(model)) <= FEW_STEPS
+
+
+def _size(model: Model) -> int:
+    """About how many steps one row takes."""
     if isinstance(model, TreeEnsemble):
-        size = model.n_trees
-    elif isinstance(model, ReluNetwork):
-        size = sum(bias.size for bias in model.biases)
-    return problem.n_choices * (model.n_inputs + problem.n_candidates * size) <= FEW_STEPS
+        return model.n_trees
+    if isinstance(model, ReluNetwork):
+        return sum(bias.size for bias in model.biases)
+    return sum(_size(term.model) for term in model.terms) if isinstance(model, Mixture) else 1
 
 
 def _search(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:

@@ -9,7 +9,7 @@ import logging
 import os
 from pathlib import Path
 
-from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, TreeEnsemble
+from armin.models.kinds import BlackBox, LinearModel, Mixture, ReluNetwork, TreeEnsemble
 from armin.problem import PathPoint, Problem, Solution
 from armin.solve.repeat import Differ, check_several, repeat
 from armin.solve.search.drive import Drive, Engine, drive
@@ -167,6 +167,12 @@ def _engine(problem: Problem, apart: bool) -> Engine:
         trees = start_trees(problem, problem.model, apart)
         _announce("trees", trees.kernel)
         engine = trees
+    elif isinstance(problem.model, Mixture):
+        with uncounted():
+            from armin.solve.search.mixed.engine import start_mixed
+
+        _announce("mixtures", "nodes.explore")
+        engine = start_mixed(problem, problem.model, apart)
     if engine is None:
         from armin.solve.search.blackbox import BlackBoxEngine
 

@@ -31,6 +31,11 @@ class Splits:
     of_node: NDArray[np.int64]  # (nodes,) -1 in a leaf
     node: IntArray  # (tests,) a node with this split
     first: IntArray  # (columns + 1,)
+    seen: BoolArray  # (columns,) whose values are told apart one by one, whatever the splits
+
+    def notices(self, column: int) -> bool:
+        """Whether anything depends on a column."""
+        return bool(self.first[column] < self.first[column + 1] or self.seen[column])
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,8 @@ def _number_tests(model: TreeEnsemble) -> Splits:
     of_node = np.full(model.feature.size, -1, dtype=np.int64)
     of_node[inner[order]] = np.cumsum(new) - 1
     node = inner[order[new]]
-    return Splits(of_node, node, np.searchsorted(model.feature[node], np.arange(model.n_inputs + 1)))
+    first = np.searchsorted(model.feature[node], np.arange(model.n_inputs + 1))
+    return Splits(of_node, node, first, np.zeros(model.n_inputs, dtype=bool))
 
 
 def _column_cells(model: TreeEnsemble, tests: Splits, column: int, values: FloatArray) -> Cells:
@@ -163,6 +169,7 @@ def cells_of(model: TreeEnsemble, tests: Splits, columns: IntArray, values: Floa
         for i, p in enumerate(columns.tolist())
         if tests.first[p] < tests.first[p + 1]
     ]
+    parts += [_each_value(values[:, i]) for i, p in enumerate(columns.tolist()) if tests.seen[p]]
     if not parts:
         return Cells(np.zeros(0, np.intp), np.zeros((1, 0), dtype=bool), np.zeros(values.shape[0], dtype=np.intp))
     if len(parts) == 1:
@@ -173,6 +180,12 @@ def cells_of(model: TreeEnsemble, tests: Splits, columns: IntArray, values: Floa
     _, where, cell = np.unique(code, return_index=True, return_inverse=True)
     goes = np.concatenate([part.goes[part.cell[where]] for part in parts], axis=1)
     return Cells(np.concatenate([part.tests for part in parts]), goes, cell)
+
+
+def _each_value(values: FloatArray) -> Cells:
+    """A cell for each value of one column."""
+    known, cell = np.unique(values, return_inverse=True)
+    return Cells(np.zeros(0, np.intp), np.zeros((known.size, 0), dtype=bool), cell.ravel())
 
 
 def split_features(
@@ -201,7 +214,7 @@ def split_features(
             commons.append(found)
         elif found is not None:
             locals_.append(found)
-    rest = [p for p in range(model.n_inputs) if p not in owned and tests.first[p] < tests.first[p + 1]]
+    rest = [p for p in range(model.n_inputs) if p not in owned and tests.notices(p)]
     differ = [p for p in rest if not _constant(problem.candidates[:, p])]
     if differ:
         cells = cells_of(model, tests, np.array(differ), problem.candidates[:, differ])
@@ -268,7 +281,7 @@ def _cheapest(classes: IntArray, costs: FloatArray) -> IntArray:
 
 def _sides(option: Options, kept: IntArray) -> tuple[IntArray, IntArray]:
     """Options below the present value, and all others."""
-    if option.columns.size != 1:
+    if option.columns.size != 1 and np.unique(option.outcomes[0, kept, :1]).size < kept.size:
         return kept[:0], kept
     with np.errstate(invalid="ignore"):
         below = option.outcomes[0, kept, 0] < option.outcomes[0, 0, 0]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Choice, Problem
-from armin.solve.search.dive import dive
-from armin.solve.search.goals import Cheapest, Frontier, Goal, wanted
+from armin.solve.search.dive import Nearby, dive
+from armin.solve.search.goals import Bans, Cheapest, Frontier, Goal, Stairs, wanted
 from armin.solve.search.handed import hand, space
 from armin.solve.search.trees.additive import add_up
 from armin.solve.search.trees.bound import free_rest
@@ -43,7 +43,7 @@ from armin.solve.search.trees.tables import TreeSearch, build_tables
 from armin.solve.search.trees.terms import TermsEngine
 from armin.solve.stopping import clock
 
-__all__ = ["TreeEngine", "start_trees"]
+__all__ = ["Run", "TreeEngine", "budgets", "is_large", "new_state", "start_trees"]
 
 _STEP = 1.5  # from one budget to the next
 _LARGE = 5000  # leaves from which tables are made anew for each budget
@@ -53,11 +53,11 @@ _PLAIN = 3000  # nodes of a stage that get by with the plain bound: most problem
 _NEVER = 1 << 60
 _SOON = 4_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
 _HEAVY = 12  # what a node with the second bound takes, compared with the plain one
-_LOOKS, _FEW_LOOKS = 120, 30  # of a dive, in small and in large models
+_LOOKS, FEW_LOOKS = 120, 30  # of a dive, in small and in large models
 
 
 @dataclass(eq=False)
-class _Run:
+class Run:
     """The tables for a budget, and the state of the search through them."""
 
     problem: Problem
@@ -119,7 +119,7 @@ class _Run:
         state, end = self.state, self.nodes + nodes
         stairs, bans = goal.stairs(), goal.bans()
         while not self.finished and self.nodes < end:
-            if not explore(self.tables, self.written, stairs, bans, self.node, end - self.nodes):
+            if not self.explore(stairs, bans, end - self.nodes):
                 return
             choice = self.read()
             cost = self.problem.cost(choice)
@@ -135,6 +135,10 @@ class _Run:
                 stairs, bans = goal.stairs(), goal.bans()
                 state.number[CAP] = min(state.number[CAP], goal.worst)
 
+    def explore(self, stairs: Stairs, bans: Bans, nodes: int) -> bool:
+        """Visit at most so many nodes; whether ``self.node`` is a single choice that may well be valid."""
+        return explore(self.tables, self.written, stairs, bans, self.node, nodes)
+
     def read(self) -> Choice:
         """The choice of the single node in ``self.node``."""
         search, node = self.search, self.node
@@ -149,7 +153,8 @@ class _Run:
         return tuple(choice)
 
 
-def _new_state(problem: Problem, search: TreeSearch) -> tuple[State, State]:
+def new_state(problem: Problem, search: TreeSearch) -> tuple[State, State]:
+    """Space for a search through the tables, for Python and for compiled code."""
     tables, shape = search.tables, search.tables.shape
     width = HEAD + shape.local + ENTRY * min(shape.limit, shape.common)
     depth = int(tables.local_part[:, COUNT].sum()) + (shape.common + 2) * (shape.limit + 2) + 20 * shape.limit + 64
@@ -191,14 +196,14 @@ def _new_state(problem: Problem, search: TreeSearch) -> tuple[State, State]:
     return state, written
 
 
-def _new_run(reduced: Reduced, cap: float, nodes: int = 0) -> _Run:
+def _new_run(reduced: Reduced, cap: float, nodes: int = 0) -> Run:
     search = build_tables(reduced, cap)
-    state, written = _new_state(reduced.problem, search)
+    state, written = new_state(reduced.problem, search)
     state.counter[NODES] = nodes
     whole = bool(np.all(reduced.problem.weights == np.floor(reduced.problem.weights)))
     plain = reduced.model.decision.blur == 0.0
     node = np.zeros(state.stack.shape[1], dtype=np.int64)
-    return _Run(reduced.problem, search, state, node, whole, plain, hand(search.tables), written, hand(search.exact))
+    return Run(reduced.problem, search, state, node, whole, plain, hand(search.tables), written, hand(search.exact))
 
 
 class TreeEngine:
@@ -213,12 +218,21 @@ class TreeEngine:
 
     def __init__(self, reduced: Reduced, cap: float, dearest: float, large: bool) -> None:
         self.reduced, self.cap, self.dearest, self.large, self.bound = reduced, cap, dearest, large, 0.0
-        self.run: _Run | None = None
+        self.run: Run | None = None
+        self.soon, self.looks = _SOON, FEW_LOOKS if large else _LOOKS
         self._dived = False
 
     @property
     def nodes(self) -> int:
         return 0 if self.run is None else self.run.nodes
+
+    def new_run(self, cap: float) -> Run:
+        """Tables for choices that cost less than ``cap``, and a search through them."""
+        return _new_run(self.reduced, cap, self.nodes)
+
+    def nearby(self) -> Nearby:
+        """What a dive looks at."""
+        return TreesNearby(self.reduced)
 
     def search(self, goal: Goal) -> Iterator[None]:
         """Let the budget grow until all is proved."""
@@ -232,13 +246,13 @@ class TreeEngine:
         if self.bound > 0.0:  # more is wanted: the tables may have been made for less
             self.cap = max(self.cap, 1.1 * self.bound)
         if self.run is None or (self.large and self.bound > 0.0):
-            self.run = _new_run(self.reduced, self.cap if self.large else np.inf, self.nodes)
+            self.run = self.new_run(self.cap if self.large else np.inf)
         while True:
             run, start = self.run, self.run.nodes
             run.begin(min(self.cap, goal.worst), self.bound, _PLAIN if hard else _NEVER)
             while not run.finished:
                 yield from run.slices(goal, self._share())
-                if not run.finished and hard and run.work > _SOON:
+                if not run.finished and hard and run.work > self.soon:
                     yield from self._dive(goal)
                     run.state.number[CAP] = min(run.state.number[CAP], goal.worst)
             if goal.worst <= self.cap or self.cap > self.dearest:
@@ -266,31 +280,39 @@ class TreeEngine:
         if not self._dived:
             self._dived = True
             yield
-            nearby = TreesNearby(self.reduced)
+            nearby = self.nearby()
             yield
-            yield from dive(self.reduced.problem, goal, nearby, _FEW_LOOKS if self.large else _LOOKS)
+            yield from dive(self.reduced.problem, goal, nearby, self.looks)
 
     def _renew(self, goal: Goal) -> Iterator[None]:
         """Tables for the present budget, after a short look at a larger one if nothing was found yet."""
         if goal.best is None and not isinstance(goal, Frontier) and self.nodes > _FEW_NODES:
             far = _STEP**2 * self.cap
-            self.run = _new_run(self.reduced, far, self.nodes)
+            self.run = self.new_run(far)
             self.run.begin(far, self.bound)
             yield from self.run.slices(goal, _FEW_NODES)
             yield
-        self.run = _new_run(self.reduced, min(self.cap, goal.worst), self.nodes)
+        self.run = self.new_run(min(self.cap, goal.worst))
 
 
 def start_trees(problem: Problem, model: TreeEnsemble, apart: bool) -> TreeEngine | TermsEngine:
     """A search that has not begun; with ``apart``, changes without effect are told apart from "keep"."""
     reduced = reduce_problem(problem, model, apart)
-    dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
-    # a budget below which there is next to nothing to search
-    costs = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
-    costs = costs[costs > 0]
-    cap = 1.01 * float(costs.min()) if costs.size else 1.0
+    cap, dearest = budgets(problem)
     made = add_up(reduced)
     if made is not None:
         return TermsEngine(reduced, made, cap, dearest)
-    large = int(np.count_nonzero(model.feature < 0)) > _LARGE
-    return TreeEngine(reduced, cap, dearest, large)
+    return TreeEngine(reduced, cap, dearest, is_large(model))
+
+
+def budgets(problem: Problem) -> tuple[float, float]:
+    """A budget below which there is next to nothing to search, and one that is enough for everything."""
+    dearest = sum(float(o.costs.max()) for o in problem.options) + 1.0
+    costs = np.concatenate([np.zeros(0), *(o.costs for o in problem.options)])
+    costs = costs[costs > 0]
+    return (1.01 * float(costs.min()) if costs.size else 1.0), dearest
+
+
+def is_large(model: TreeEnsemble) -> bool:
+    """Whether tables are made anew for each budget."""
+    return int(np.count_nonzero(model.feature < 0)) > _LARGE

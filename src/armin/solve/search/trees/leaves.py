@@ -95,12 +95,13 @@ class _Walk(NamedTuple):
     is_max: bool
 
 
-def reduce_problem(problem: Problem, model: TreeEnsemble, apart: bool = False) -> Reduced:
+def reduce_problem(problem: Problem, model: TreeEnsemble, apart: bool = False, tests: Splits | None = None) -> Reduced:
     """Merge options into cells, and candidates that no option tells apart.
 
-    With ``apart``, changes without effect stay, as they do where sets of features are ruled out.
+    With ``apart``, changes without effect stay, as they do where sets of features are ruled out. ``tests`` are those
+    of the model, if left out.
     """
-    tests = number_tests(model)
+    tests = number_tests(model) if tests is None else tests
     commons, locals_ = split_features(problem, model, tests, apart or bool(problem.forbidden_sets))
     sorts = [np.zeros(problem.n_candidates, np.int64), *(f.sort for f in locals_)]
     first, group = merge_rows(np.stack(sorts, axis=1).astype(np.int64))

@@ -24,17 +24,17 @@ from armin.solve.search.trees.leaves import Reduced
 from armin.solve.search.ways import rows_of
 from armin.solve.search.words import Bits, Ints, any_number, lowest_bit
 
-__all__ = ["TreesNearby", "shape_of"]
+__all__ = ["Scores", "Space", "TreesNearby", "Walk", "shape_of", "walk_trees"]
 
 _STEPS = 200_000
 """Splits that one look around a point may pass, about; more candidates than that allows are thinned out."""
 
 
 LEFT, RIGHT, TEST, SLOT = range(4)
-"""Columns of ``_Walk.node``."""
+"""Columns of ``Walk.node``."""
 
 
-class _Walk(NamedTuple):
+class Walk(NamedTuple):
     """The trees as splits on cells. S features ("slots"), R rows of the decision."""
 
     roots: IntArray
@@ -50,7 +50,7 @@ class _Walk(NamedTuple):
     local_cell: NDArray[np.int64]  # (moves of local features, N') cell of each candidate
 
 
-class _Space(NamedTuple):
+class Space(NamedTuple):
     """What a look around a point writes."""
 
     room: Bits  # (S + 1 + depth, W) cells that pass the splits so far; those of a walk that turned off
@@ -66,7 +66,7 @@ class _Space(NamedTuple):
 
 
 @called
-def _side(walk: _Walk, node: int, now: Ints) -> int:  # pragma: no cover - compiled
+def _side(walk: Walk, node: int, now: Ints) -> int:  # pragma: no cover - compiled
     """Which child the point goes to."""
     cell = now[walk.node[node, SLOT]]
     word = walk.bits[walk.node[node, TEST], cell // 64] >> np.uint64(cell % 64)
@@ -74,7 +74,7 @@ def _side(walk: _Walk, node: int, now: Ints) -> int:  # pragma: no cover - compi
 
 
 @called
-def _margin(walk: _Walk, score: FloatArray, gain: FloatArray, cell: int) -> float:  # pragma: no cover - compiled
+def _margin(walk: Walk, score: FloatArray, gain: FloatArray, cell: int) -> float:  # pragma: no cover - compiled
     """The least row of the best way, after the gain of a cell."""
     best, way, least = -np.inf, -1, -np.inf
     for r in range(score.size):
@@ -87,7 +87,7 @@ def _margin(walk: _Walk, score: FloatArray, gain: FloatArray, cell: int) -> floa
 
 
 @called
-def _note(walk: _Walk, bits: Bits, s: int, leaf: int, home: int, gain: FloatArray) -> None:  # pragma: no cover
+def _note(walk: Walk, bits: Bits, s: int, leaf: int, home: int, gain: FloatArray) -> None:  # pragma: no cover
     """Add what a leaf gains to the cells in ``bits``: at the first cell of a run, and less it after the last."""
     for w in range(bits.size):
         word, at = bits[w], walk.first[s] + s + 64 * w
@@ -105,8 +105,8 @@ def _note(walk: _Walk, bits: Bits, s: int, leaf: int, home: int, gain: FloatArra
 
 
 @called
-def _walk_trees(
-    walk: _Walk, own: bool, now: Ints, score: FloatArray, gain: FloatArray, room: Bits, stack: Ints, all_: bool
+def walk_trees(
+    walk: Walk, own: bool, now: Ints, score: FloatArray, gain: FloatArray, room: Bits, stack: Ints, all_: bool
 ) -> None:  # pragma: no cover - compiled
     """Add the scores at the point ``now`` of the trees that are ``own`` or not, and what each cell would gain.
 
@@ -143,7 +143,7 @@ def _walk_trees(
 
 
 @called
-def _all_cells(walk: _Walk, s: int, bits: Bits) -> None:  # pragma: no cover - compiled
+def _all_cells(walk: Walk, s: int, bits: Bits) -> None:  # pragma: no cover - compiled
     size = walk.first[s + 1] - walk.first[s]
     for w in range(bits.size):
         left = size - 64 * w
@@ -156,7 +156,7 @@ def _all_cells(walk: _Walk, s: int, bits: Bits) -> None:  # pragma: no cover - c
 
 @called
 def _turn_off(
-    walk: _Walk, node: int, s: int, home: int, now: Ints, gain: FloatArray, room: Bits, stack: Ints
+    walk: Walk, node: int, s: int, home: int, now: Ints, gain: FloatArray, room: Bits, stack: Ints
 ) -> None:  # pragma: no cover - compiled
     """All leaves below ``node`` that the point reaches with some cell of slot s, one after the other."""
     base, width = walk.first.size - 1, walk.bits.shape[1]
@@ -190,7 +190,7 @@ def _turn_off(
 
 @entry_bare
 def _look(
-    walk: _Walk, space: _Space, common: Ints, local: Ints, who: Ints, weight: FloatArray, counts: BoolArray, all_: bool
+    walk: Walk, space: Space, common: Ints, local: Ints, who: Ints, weight: FloatArray, counts: BoolArray, all_: bool
 ) -> None:  # pragma: no cover - compiled
     """Margins of the candidates ``who``; with ``all_``, for every move the accepted weight and what is lacking."""
     slots, rows, size = walk.first.size - 1, walk.start.size, walk.cell.size
@@ -214,7 +214,7 @@ def _look(
             score[r] = base[r]
             for c in range(wide):
                 gain[r, c] = shared[r, c]
-        _walk_trees(walk, i >= 0, now, score, gain, space.room, space.stack, all_)
+        walk_trees(walk, i >= 0, now, score, gain, space.room, space.stack, all_)
         if i < 0:
             for r in range(rows):
                 base[r] = score[r]
@@ -239,11 +239,33 @@ def _look(
                 space.lacking[o] -= weight[i] * x
 
 
+class Scores(NamedTuple):
+    """The rows of scores that trees add up to, and what they are compared with."""
+
+    value: FloatArray  # (nodes, R)
+    start: FloatArray  # (R,) base minus cut
+    way: Ints  # (R,) which way of being accepted they belong to
+    slack: float  # what rounding may hide
+
+
+def _scores(model: TreeEnsemble) -> Scores:
+    """The scores that a model's decision compares."""
+    coefficients, cuts, way, _ = rows_of(model.decision)
+    size = np.abs(coefficients) @ (shape_of(model)[2] + np.abs(model.base)) + np.abs(cuts * model.divisor)
+    return Scores(
+        np.ascontiguousarray(model.value.astype(np.float64) @ coefficients.T),
+        coefficients @ model.base.astype(np.float64) - cuts * model.divisor,
+        way.astype(np.int64),
+        float((8 * (model.n_trees + 4) * np.finfo(model.precision).eps * size).max()),
+    )
+
+
 class TreesNearby:
     """The scores around a point; see :class:`armin.solve.search.dive.Nearby`."""
 
-    def __init__(self, reduced: Reduced) -> None:
+    def __init__(self, reduced: Reduced, scores: Scores | None = None) -> None:
         model = reduced.model
+        scores = _scores(model) if scores is None else scores
         features: list[Common | Local] = [*reduced.commons, *reduced.locals_]
         slots = [*(f.cells for f in features), reduced.constant]
         first = np.cumsum([0, *(c.goes.shape[0] for c in slots)]).astype(np.int64)
@@ -256,7 +278,6 @@ class TreesNearby:
             padded = np.zeros((cells.tests.size, 8 * width), np.uint8)
             padded[:, : packed.shape[1]] = packed
             bits[cells.tests] = padded.view(np.uint64)
-        coefficients, cuts, way, _ = rows_of(model.decision)
         places, cell, local_cell = list[tuple[int, int, float]](), list[IntArray](), list[IntArray]()
         for s, f in enumerate(reduced.commons):
             options = np.concatenate([[0], *f.sides])
@@ -269,7 +290,7 @@ class TreesNearby:
                 places += [(loc.feature, int(j), float(c)) for j, c in zip(loc.option, loc.cost, strict=True)]
                 local_cell.append(first[s] + s + where)
         n = reduced.first.size
-        tree, depth, largest = shape_of(model)
+        tree, depth, _ = shape_of(model)
         inside = np.flatnonzero(reduced.tests.of_node >= 0)
         asked = slot[reduced.tests.of_node[inside]]
         own = np.zeros(model.n_trees, dtype=bool)
@@ -281,27 +302,27 @@ class TreesNearby:
         self.most = max(12, _STEPS // max(1, 4 * depth * int(own.sum())))
         self._reduced = reduced
         test = reduced.tests.of_node
-        walk = _Walk(
+        walk = Walk(
             np.ascontiguousarray(model.roots, dtype=np.int64),
             np.stack([model.left, model.right, test, np.append(slot, -1)[test]], axis=1).astype(np.int32),
             bits,
             first,
-            np.ascontiguousarray(model.value.astype(np.float64) @ coefficients.T),
-            coefficients @ model.base.astype(np.float64) - cuts * model.divisor,
-            way.astype(np.int64),
+            scores.value,
+            scores.start,
+            scores.way,
             own,
             len(reduced.commons),
             np.concatenate([np.zeros(0, np.int64), *cell]),
             np.concatenate([np.zeros((0, n), np.int64), *local_cell]),
         )
-        rows, wide = cuts.size, int(first[-1]) + len(slots)
+        rows, wide = scores.start.size, int(first[-1]) + len(slots)
         room = np.zeros((len(slots) + 2 + depth, width), np.uint64)
         for s, cells in enumerate(slots):
             full = np.zeros(8 * width, np.uint8)
             packed = np.packbits(np.ones(cells.goes.shape[0], bool), bitorder="little")
             full[: packed.size] = packed
             room[s] = full.view(np.uint64)
-        self._space = space = _Space(
+        self.space = space = Space(
             room,
             np.zeros(2 * depth + 4, np.int64),
             np.zeros((rows, wide)),
@@ -313,11 +334,10 @@ class TreesNearby:
             np.zeros(len(places)),
             np.zeros(len(places)),
         )
-        self._walk, self._written = hand(walk), hand(space)
-        size = np.abs(coefficients) @ (largest + np.abs(model.base)) + np.abs(cuts * model.divisor)
-        self.slack = float((8 * (model.n_trees + 4) * np.finfo(model.precision).eps * size).max())
+        self.walk, self.written = hand(walk), hand(space)
+        self.first, self.slack = first, scores.slack
 
-    def _point(self, choice: Choice) -> tuple[Ints, Ints]:
+    def point(self, choice: Choice) -> tuple[Ints, Ints]:
         reduced = self._reduced
         common = np.array([f.cells.cell[choice[f.feature]] for f in reduced.commons], dtype=np.int64)
         rows = [np.zeros((0, reduced.first.size), np.int64)]
@@ -329,15 +349,15 @@ class TreesNearby:
     def margins(self, choice: Choice, who: IntArray) -> FloatArray:
         """How far each of the candidates ``who`` is from being accepted; not negative where it is."""
         nobody = np.zeros(who.size, dtype=bool)
-        _look(self._walk, self._written, *self._point(choice), who, self.weight, nobody, False)
-        return self._space.margin[: who.size].copy()
+        _look(self.walk, self.written, *self.point(choice), who, self.weight, nobody, False)
+        return self.space.margin[: who.size].copy()
 
     def look(
         self, choice: Choice, who: IntArray, weight: FloatArray, counts: BoolArray
     ) -> tuple[FloatArray, FloatArray]:
         """For every move the weight accepted among ``who``, and what those that count lack."""
-        _look(self._walk, self._written, *self._point(choice), who, weight, counts, True)
-        return self._space.accepted.copy(), self._space.lacking.copy()
+        _look(self.walk, self.written, *self.point(choice), who, weight, counts, True)
+        return self.space.accepted.copy(), self.space.lacking.copy()
 
 
 _shapes: WeakKeyDictionary[TreeEnsemble, tuple[IntArray, int, FloatArray]] = WeakKeyDictionary()

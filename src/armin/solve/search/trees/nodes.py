@@ -47,9 +47,10 @@ from armin.solve.search.trees.data import (
 from armin.solve.search.trees.shares import hopes
 from armin.solve.search.words import add_bit, any_number, copy_into, price_of
 
-__all__ = ["explore"]
+__all__ = ["explore", "extend", "halve", "least_cost", "open_rest", "price_at", "restrict"]
 
-_PICK, _SET, _BOX = 0, 1, 2  # kinds of nodes
+PICK, SET, BOX = range(3)
+"""Kinds of nodes."""
 
 
 @called
@@ -72,7 +73,7 @@ def _lowest(tables: Trees, node: Node, p: int) -> float:  # pragma: no cover - c
 
 
 @called
-def _least(tables: Trees, node: Node, cost: float) -> float:  # pragma: no cover - compiled
+def least_cost(tables: Trees, node: Node, cost: float) -> float:  # pragma: no cover - compiled
     """The cost of a node if every feature that changes takes its cheapest option: no choice of it costs less."""
     for k in range(node[CHANGED]):
         part = _lowest(tables, node, HEAD + tables.shape.local + ENTRY * k)
@@ -81,7 +82,7 @@ def _least(tables: Trees, node: Node, cost: float) -> float:  # pragma: no cover
 
 
 @called
-def _restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) -> int:  # pragma: no cover - compiled
+def restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) -> int:  # pragma: no cover - compiled
     """Cut the ranges of a node to what the budget allows, AND their masks into ``state.work``; note their least costs.
 
     With ``cost`` the least cost of the node, an option of feature d may cost up to cap - (cost - cheapest of d): with
@@ -125,7 +126,7 @@ def _restrict(tables: Trees, state: State, node: Node, cost: float, cap: float) 
 
 
 @called
-def _extend(tables: Trees, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
+def extend(tables: Trees, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
     """Open the sets with one more feature, each after the last one of the node, so that every set comes once."""
     p = HEAD + tables.shape.local + ENTRY * node[CHANGED]
     for d in range(tables.shape.common - 1, node[NEXT] - 1, -1):
@@ -140,7 +141,7 @@ def _extend(tables: Trees, state: State, node: Node, cost: float, cap: float) ->
 
 
 @called
-def _split(tables: Trees, state: State, node: Node, p: int) -> None:  # pragma: no cover - compiled
+def halve(tables: Trees, state: State, node: Node, p: int) -> None:  # pragma: no cover - compiled
     """Halve one range, the cheaper half on top of the stack."""
     top = state.counter[TOP]
     dear, cheap = state.stack[top], state.stack[top + 1]
@@ -159,7 +160,7 @@ def _split(tables: Trees, state: State, node: Node, p: int) -> None:  # pragma: 
 
 
 @called
-def _price(
+def price_at(
     tables: Trees, state: State, bans: Bans, node: Node, settled: bool | np.bool_
 ) -> float:  # pragma: no cover - compiled
     """What a node must cost less than because of the features that it changes."""
@@ -178,7 +179,7 @@ def _price(
 
 
 @called
-def _open_rest(tables: Trees, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
+def open_rest(tables: Trees, state: State, node: Node, cost: float, cap: float) -> None:  # pragma: no cover - compiled
     """AND with what is open, kept or at any option: the level just above what may still be spent, cap - cost."""
     level = LEVELS - 1
     if not tables.shape.is_max and state.number[STAGE] < np.inf:
@@ -225,28 +226,28 @@ def explore(
         count[TOP] -= 1
         count[NODES] += 1
         copy_into(stack[count[TOP]], node)
-        if node[KIND] == _PICK:
+        if node[KIND] == PICK:
             if not pick_options(tables, state, node):
                 continue
             enter(tables, state, stairs, node[HEAD:])
-            node[KIND], node[NEXT], node[CHANGED] = _SET, 0, 0
-        cap = min(number[CAP], _price(tables, state, bans, node, node[KIND] == _BOX))
-        cost = _least(tables, node, number[CONTEXT])
+            node[KIND], node[NEXT], node[CHANGED] = SET, 0, 0
+        cap = min(number[CAP], price_at(tables, state, bans, node, node[KIND] == BOX))
+        cost = least_cost(tables, node, number[CONTEXT])
         if cost >= cap:
             continue
         need = needed(stairs, max(cost, number[PROVED]))
-        grows = node[KIND] == _SET and node[NEXT] < shape.common and count[CHANGES] + node[CHANGED] < shape.limit
+        grows = node[KIND] == SET and node[NEXT] < shape.common and count[CHANGES] + node[CHANGED] < shape.limit
         while True:  # a set that may grow; then, and otherwise, the set as it is
             if not grows:
-                cap = min(cap, _price(tables, state, bans, node, np.bool_(True)))
+                cap = min(cap, price_at(tables, state, bans, node, np.bool_(True)))
                 if cost >= cap:
                     break
-                node[KIND], node[NEXT] = _BOX, shape.common
-            pick = _restrict(tables, state, node, cost, cap)
+                node[KIND], node[NEXT] = BOX, shape.common
+            pick = restrict(tables, state, node, cost, cap)
             if pick < 0:
                 break
             if grows:
-                _open_rest(tables, state, node, cost, cap)
+                open_rest(tables, state, node, cost, cap)
             if not enough(tables, state, need):
                 break
             if pick == 0 and not grows:
@@ -254,8 +255,8 @@ def explore(
             if not _agreed(tables, state, node, cap if shape.is_max else cap - cost, grows):
                 break
             if not grows:
-                _split(tables, state, node, pick)
+                halve(tables, state, node, pick)
                 break
-            _extend(tables, state, node, cost, cap)
+            extend(tables, state, node, cost, cap)
             grows = False
     return False
