@@ -196,7 +196,8 @@ A step that mixes more columns than that (PCA before trees, a normaliser of whol
 `method="auto"` the classifier is then asked as a black box, with a `BlackBoxWarning` that says why, and how long all
 choices with one and with two changes take at the classifier's measured speed; the answer says "searched in order of
 cost". Any other method refuses. Where the features that belong together have more than 200,000 combinations below
-the best known cost, these are searched in pieces, the cheaper options of a feature first.
+the best known cost, these are searched in pieces, the cheaper options of a feature first; and where blanks are among features that
+share a column (debt and rent, both over income), the options of that column are gone through one by one.
 
 A column of the schema that the classifier does not have is carried and never acted on with effect; a column that
 a leading `ColumnTransformer` drops need not be in the schema.
