@@ -3,7 +3,7 @@
 The same rows are explained by two classifiers of one kind, in turn: one behind a pipeline with two ratios and a product
 of two columns each, one on the raw columns. Every pair of columns has up to a hundred options each. The table gives the
 median CPU time of ``explain``, how many answers are proved, and in how many small cases (12 options, two changes) brute
-force over the same problem found the same cost. With ``--shared``, the ratios and the product have one column in common.
+force over the same problem found the same cost. With ``--shared``, ratios and product have one column in common.
 """
 
 from __future__ import annotations
@@ -134,13 +134,13 @@ def compared(explainer: ARMIN, rows: pd.DataFrame) -> tuple[int, int]:
 def table(lines: list[dict[str, Any]]) -> str:
     """The lines as Markdown."""
     out = [
-        "| data | model | blanks | without, ms | with blocks, ms | times | slowest, ms | proved | equal to brute force |",
+        "| data | model | blanks | without, ms | with blocks, ms | times | slowest | proved | equal to brute force |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     out += [
         f"| {one['dataset']} | {one['model']} | {one['blanks']} | {one['plain ms']:.0f} | {one['blocks ms']:.0f} "
-        f"| {one['blocks ms'] / one['plain ms']:.1f} | {one['blocks slowest ms']:.0f} | {one['blocks proved']} of {one['rows']} "
-        f"| {one['equal to brute force']} of {one['compared']} |"
+        f"| {one['blocks ms'] / one['plain ms']:.1f} | {one['blocks slowest ms']:.0f} ms "
+        f"| {one['blocks proved']} of {one['rows']} | {one['equal to brute force']} of {one['compared']} |"
         for one in lines
     ]
     return "\n".join(out)
