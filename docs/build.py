@@ -321,10 +321,10 @@ read, and are asked in order of cost.
 | scikit-learn | Pipeline ANOVA SVM: SelectKBest, LinearSVC | numbers | read as LinearModel, optimal |
 | scikit-learn | Permutation importance: imputed, ordinal, RandomForestClassifier | words, blanks | read as TreeEnsemble, optimal |
 | scikit-learn | Categorical support in gradient boosting: ordinal, native categories | words, blanks | read as TreeEnsemble, optimal |
-| scikit-learn | Hard votes of LogisticRegression, RandomForestClassifier, GaussianNB | numbers | read as Mixture, optimal |
-| scikit-learn | Soft votes of the same | numbers | read as Mixture, optimal |
-| scikit-learn | Stack of RandomForestClassifier and a scaled LinearSVC | numbers | read as Mixture, optimal |
-| scikit-learn | Probability calibration of GaussianNB, isotonic (ensemble=True) | numbers | read as Mixture, optimal |
+| scikit-learn | Hard votes of LogisticRegression, RandomForestClassifier, GaussianNB | numbers | read as ScoreMixture, optimal |
+| scikit-learn | Soft votes of the same | numbers | read as ScoreMixture, optimal |
+| scikit-learn | Stack of RandomForestClassifier and a scaled LinearSVC | numbers | read as ScoreMixture, optimal |
+| scikit-learn | Probability calibration of GaussianNB, isotonic (ensemble=True) | numbers | read as ScoreMixture, optimal |
 | scikit-learn | The same with ensemble=False | numbers | read as LinearModel, optimal |
 | scikit-learn | Post-tuning the decision threshold: scaled LogisticRegression | numbers | read as LinearModel, optimal |
 | scikit-learn | Multi-layer perceptron behind StandardScaler | numbers | read as ReluNetwork, optimal |
@@ -358,7 +358,7 @@ read, and are asked in order of cost.
 ## Teach it another class
 
 A reader gets the fitted estimator and a `Target` (its labels, the positions of the desired ones, the threshold), and
-returns a `LinearModel`, `ReluNetwork`, `TreeEnsemble` or `Mixture`.
+returns a `LinearModel`, `ReluNetwork`, `TreeEnsemble` or `ScoreMixture`.
 
 ```python
 import numpy as np

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import numpy as np
 
-from armin.models.kinds import BlackBox, Mixture
+from armin.models.kinds import BlackBox, ScoreMixture
 from armin.problem import PathPoint, Problem, Solution, Status
 from armin.solve import search, solve, solve_best, solve_path, solve_robust
 from armin.solve.exact import listing_is_quick
@@ -143,7 +143,7 @@ SMALL: list[tuple[ModuleType, str, object]] = [
 
 def trials(problem: Problem, truth: Truth, rng: np.random.Generator, milo: bool) -> Iterator[tuple[str, partial[None]]]:
     """All questions to all engines, by name; each raises where the answer is wrong."""
-    programs = milo and not isinstance(problem.model, BlackBox | Mixture)
+    programs = milo and not isinstance(problem.model, BlackBox | ScoreMixture)
     methods = ["search", "enumerate", "auto", *(["milo"] if programs else [])]
     least = float(rng.uniform(0.05, 1.0) * problem.weights.sum()) if rng.random() < 0.3 else None
     count = int(rng.integers(1, 6))

@@ -22,9 +22,9 @@ from armin.models.kinds import (
     BlackBox,
     Decision,
     LinearModel,
-    Mixture,
     Model,
     ReluNetwork,
+    ScoreMixture,
     Term,
     TreeEnsemble,
 )
@@ -120,7 +120,7 @@ def _model(rng: np.random.Generator, kind: HardKind, width: int, numbers: Number
     return ReluNetwork(weights, biases, decision)
 
 
-def _mixture(rng: np.random.Generator, width: int, numbers: Numbers, scale: str) -> Mixture:
+def _mixture(rng: np.random.Generator, width: int, numbers: Numbers, scale: str) -> ScoreMixture:
     """Maps of scores of trees and linear models; near the cut nobody can guess the verdict."""
     terms = []
     for _ in range(int(rng.integers(1, 4))):
@@ -129,7 +129,7 @@ def _mixture(rng: np.random.Generator, width: int, numbers: Numbers, scale: str)
         size = model.decision.n_outputs
         terms.append(Term(model, np.eye(size)[0] - (np.eye(size)[1] if size > 1 else 0.0), random_maps(rng)))
     cut, near = float(rng.choice([0.0, 0.5, 0.25, -0.3])), float(rng.choice([1e-9, 0.1]))
-    return Mixture(tuple(terms), cut, near, partial(_by_parity, tuple(terms)), width)
+    return ScoreMixture(tuple(terms), cut, near, partial(_by_parity, tuple(terms)), width)
 
 
 def _by_parity(terms: tuple[Term, ...], rows: FloatArray) -> BoolArray:
@@ -176,7 +176,7 @@ def _tied(rng: np.random.Generator, problem: Problem) -> Problem:
     model = problem.model
     if isinstance(model, BlackBox):
         return problem
-    if isinstance(model, Mixture):
+    if isinstance(model, ScoreMixture):
         row = problem.inputs(problem.keep)[:1]
         cut = model.cut + float(np.mean(model.ahead(row, in_order=True)))
         return replace(problem, model=replace(model, cut=cut)) if np.isfinite(cut) else problem

@@ -15,7 +15,17 @@ from math import exp
 import numpy as np
 
 from armin.models.decide import AmongLinked
-from armin.models.kinds import Above, BlackBox, Decision, LinearModel, Mixture, Model, ReluNetwork, Term, TreeEnsemble
+from armin.models.kinds import (
+    Above,
+    BlackBox,
+    Decision,
+    LinearModel,
+    Model,
+    ReluNetwork,
+    ScoreMixture,
+    Term,
+    TreeEnsemble,
+)
 from armin.models.maps import Map
 from armin.problem import Choice, Problem
 
@@ -119,7 +129,7 @@ def accepts(model: Model, row: Sequence[float]) -> bool:
     """Whether the model accepts one row of inputs."""
     if isinstance(model, BlackBox):
         return bool(model.predict(np.array([row]))[0])
-    if isinstance(model, Mixture):
+    if isinstance(model, ScoreMixture):
         low = high = -model.cut
         for least, most in (adds(term, row) for term in model.terms):
             low, high = low + least, high + most

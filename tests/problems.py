@@ -21,9 +21,9 @@ from armin.models.kinds import (
     Decision,
     FloatArray,
     LinearModel,
-    Mixture,
     Model,
     ReluNetwork,
+    ScoreMixture,
     Term,
     TreeEnsemble,
 )
@@ -224,7 +224,7 @@ def random_mixture(
     categories: tuple[int, ...] = (),
     numbers: bool = True,
     grid: float | None = 0.5,
-) -> Mixture:
+) -> ScoreMixture:
     """A sum of two or three maps of scores of trees (of any precision) and, with ``numbers``, of linear models.
 
     Near the cut it is decided by whether the sum rounds up: nobody can tell that from bounds.
@@ -244,7 +244,7 @@ def random_mixture(
             )  # fmt: skip
         coefficients = np.ones(1) if decision.n_outputs == 1 else np.array([-1.0, 1.0])
         terms.append(Term(model, coefficients, random_maps(rng), columns))
-    plain = Mixture(tuple(terms), 0.0, 0.0, lambda rows: rows[:, 0] > 0, width)
+    plain = ScoreMixture(tuple(terms), 0.0, 0.0, lambda rows: rows[:, 0] > 0, width)
     some = plain.ahead(_numbers(rng, (30, width), 5, grid))[0]
     plain = replace(plain, cut=round(4.0 * float(np.quantile(some, rng.choice([0.5, 0.7, 0.9])))) / 4.0)
     near = float(rng.choice([1e-9, 0.05]))

@@ -60,7 +60,7 @@ from sklearn.utils.fixes import parse_version
 from armin.errors import ModelError, NotFittedError, ParameterError
 from armin.models import TorchClassifier, prepare_inputs, read_black_box, read_model, register_reader, supported_models
 from armin.models.decide import AmongLinked, decide_by_score, lowest_accepted
-from armin.models.kinds import Above, Among, LinearModel, Mixture, Model, ReluNetwork, TreeEnsemble
+from armin.models.kinds import Above, Among, LinearModel, Model, ReluNetwork, ScoreMixture, TreeEnsemble
 
 try:
     from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
@@ -486,7 +486,7 @@ def rows_for(name: str, model: Model) -> Array:
     parts = [X, wild]
     if isinstance(model, TreeEnsemble):
         parts.append(rows_on_thresholds(model, X))
-    elif isinstance(model, Mixture):
+    elif isinstance(model, ScoreMixture):
         parts += [
             rows_on_thresholds(term.model, X)
             for term in model.terms
@@ -500,7 +500,7 @@ def rows_for(name: str, model: Model) -> Array:
     if "categories" in name:
         rows[-10:, 1] = np.arange(10)  # 8 and 9 are unknown
         rows[-16:-10, 1] = [200.0, -1.0, -3.0, np.nan, 2.5, -0.5]
-    if isinstance(model, TreeEnsemble | Mixture) and allows_nan(estimator, X):
+    if isinstance(model, TreeEnsemble | ScoreMixture) and allows_nan(estimator, X):
         holes = rows[: X.shape[0]].copy()
         holes[rng.random(holes.shape) < 0.3] = np.nan
         rows = np.concatenate([rows, holes])

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from armin.errors import SolverError
 from armin.models import read_model
-from armin.models.kinds import Above, LinearModel, Mixture, Term
+from armin.models.kinds import Above, LinearModel, ScoreMixture, Term
 from armin.models.maps import Map, rises, through
 from armin.models.mixing import Slice, nameless
 from armin.problem import Problem
@@ -63,7 +63,7 @@ def test_a_dive_knows_what_every_change_does(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, "mixture", n=5, n_numbers=4, block=[0, 3][seed % 2], blanks=seed % 3 == 0)
     model = problem.model
-    assert isinstance(model, Mixture)
+    assert isinstance(model, ScoreMixture)
     engine = start_mixed(problem, model, apart=True)
     assert engine is not None
     nearby, weights = engine.nearby(), problem.weights
@@ -121,7 +121,7 @@ def test_a_steep_table_carries_the_rounding_before_it() -> None:
 
 def test_where_a_weighed_input_is_blank_the_model_is_asked() -> None:
     line = LinearModel(np.ones((1, 1)), np.zeros(1), Above(0.0))
-    model = Mixture((Term(line, np.ones(1)),), 1.0, 1e-9, lambda rows: np.isnan(rows[:, 0]), 1)
+    model = ScoreMixture((Term(line, np.ones(1)),), 1.0, 1e-9, lambda rows: np.isnan(rows[:, 0]), 1)
     rows = np.array([[np.nan], [0.0]])
     problem = Problem.from_tables(rows, {0: [0.0, 2.0]}, {0: [0.0, 1.0]}, model, 2)
     found = search(problem)
@@ -130,7 +130,7 @@ def test_where_a_weighed_input_is_blank_the_model_is_asked() -> None:
 
 def test_milo_refuses_and_robust_recourse_does_not() -> None:
     problem = random_problem(np.random.default_rng(1), "mixture", n=3)
-    with pytest.raises(SolverError, match="Got a Mixture"):
+    with pytest.raises(SolverError, match="Got a ScoreMixture"):
         solve(problem, "milo")
     assert ((margins(problem, problem.keep) < 0) <= ~problem.accepted(problem.keep)).all()
 
@@ -144,7 +144,7 @@ def test_members_behind_steps_are_asked_in_silence() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = read_model(votes, True)
-        assert isinstance(model, Mixture)
+        assert isinstance(model, ScoreMixture)
         near = replace(model, near=1.0)  # everything is asked
         inputs = np.concatenate([X.to_numpy(), StandardScaler().fit_transform(X)], axis=1)
         inner = model.verdict.estimator.estimators_

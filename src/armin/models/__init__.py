@@ -17,9 +17,9 @@ if TYPE_CHECKING:
         BlackBox,
         Decision,
         LinearModel,
-        Mixture,
         Model,
         ReluNetwork,
+        ScoreMixture,
         TreeEnsemble,
     )
     from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
@@ -31,11 +31,11 @@ __all__ = [
     "BlackBox",
     "Decision",
     "LinearModel",
-    "Mixture",
     "Model",
     "OnnxClassifier",
     "Reader",
     "ReluNetwork",
+    "ScoreMixture",
     "ScorecardCut",
     "StatsmodelsClassifier",
     "Target",

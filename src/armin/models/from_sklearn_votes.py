@@ -22,7 +22,7 @@ from armin.models.decide import Target, Verdict, decide_by_score
 from armin.models.from_sklearn_meta import mean_of_shares, placed, single_trees
 from armin.models.from_sklearn_trees import as_tree
 from armin.models.inputs import Prepare, dense
-from armin.models.kinds import Above, Among, LinearModel, Margins, Mixture, Model, Term, TreeEnsemble
+from armin.models.kinds import Above, Among, LinearModel, Margins, Model, ScoreMixture, Term, TreeEnsemble
 from armin.models.mixing import NEAR, decided, is_sklearn, nameless, score_of, set_apart, shares_of, vote_of
 from armin.models.nodes import join, plant
 from armin.models.read import read_inside, register_reader, unwrap
@@ -103,7 +103,7 @@ def _mean_of_trees(estimator: Any, members: list[Any], weights: Any, target: Tar
     return _joined(read, _of_shares(probe, mean, target), Verdict(probe, target))
 
 
-def _hard(estimator: Any, target: Target) -> Mixture:
+def _hard(estimator: Any, target: Target) -> ScoreMixture:
     """Votes of any members: what each says counts its weight."""
     if target.around is not None:
         raise UnreadableError("A classifier around hard votes cannot be read. Fit the votes with voting='soft'.")
@@ -115,7 +115,7 @@ def _hard(estimator: Any, target: Target) -> Mixture:
     half, whole = float(factors.sum()) / 2.0, bool((factors == np.rint(factors)).all())
     cut, near = (half + 0.25, 0.0) if whole else (half, NEAR * max(1.0, half))
     verdict = Verdict(nameless(estimator), target)
-    return Mixture(tuple(terms), sign * cut, near, verdict, int(estimator.n_features_in_))
+    return ScoreMixture(tuple(terms), sign * cut, near, verdict, int(estimator.n_features_in_))
 
 
 def read_stacking(estimator: Any, target: Target) -> Model:
@@ -179,7 +179,7 @@ def _one_sum(members: list[Any], methods: list[str]) -> bool:
     return len(alike) == 1 and isinstance(read[0], LinearModel | TreeEnsemble)
 
 
-def _stacked(estimator: Any, target: Target, final: LinearModel, methods: list[str]) -> Mixture:
+def _stacked(estimator: Any, target: Target, final: LinearModel, methods: list[str]) -> ScoreMixture:
     """A linear classifier on top of what members of any kind say, and perhaps of the inputs."""
     if not isinstance(final.decision, Above):
         raise UnreadableError("A stack of two classes is read when its final_estimator has one score.")
@@ -201,7 +201,7 @@ def _stacked(estimator: Any, target: Target, final: LinearModel, methods: list[s
         terms.append(Term(passed, np.ones(1)))
     cut = final.decision.cut - float(final.intercept[0])
     near = NEAR * max(1.0, abs(cut), float(np.abs(weights).sum()))
-    return Mixture(tuple(terms), cut, near, Verdict(nameless(behind), target), int(behind.n_features_in_))
+    return ScoreMixture(tuple(terms), cut, near, Verdict(nameless(behind), target), int(behind.n_features_in_))
 
 
 def _refuse_classes(estimator: Any, target: Target) -> None:

@@ -2,7 +2,7 @@
 
 A model maps a matrix of *model inputs* ``(n, P)`` to outputs ``(n, C)``; a decision turns
 outputs into "desired" or not. Five kinds exist: :class:`LinearModel`, :class:`ReluNetwork`,
-:class:`TreeEnsemble`, :class:`Mixture` and :class:`BlackBox`. Nothing here knows where a model came from;
+:class:`TreeEnsemble`, :class:`ScoreMixture` and :class:`BlackBox`. Nothing here knows where a model came from;
 the readers in this package turn fitted estimators into these kinds.
 
 >>> import numpy as np
@@ -33,9 +33,9 @@ __all__ = [
     "Decision",
     "LinearModel",
     "Margins",
-    "Mixture",
     "Model",
     "ReluNetwork",
+    "ScoreMixture",
     "Term",
     "TreeEnsemble",
 ]
@@ -431,7 +431,7 @@ class Term:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class ScoreMixture:
     """A sum of maps of scores, each map one that never turns back: accepted when the sum is at least ``cut``.
 
     Attributes
@@ -444,7 +444,7 @@ class Mixture:
 
     >>> line = LinearModel(np.array([[1.0]]), np.zeros(1), Above(0.0))
     >>> twice = (Term(line, np.ones(1), (Map.logistic(),)), Term(line, np.ones(1), (Map.step(2.0),)))
-    >>> Mixture(twice, 1.0, 0.0, lambda inputs: inputs[:, 0] > 0, 1).accepts(np.array([[1.0], [3.0]]))
+    >>> ScoreMixture(twice, 1.0, 0.0, lambda inputs: inputs[:, 0] > 0, 1).accepts(np.array([[1.0], [3.0]]))
     array([False,  True])
     """
 
@@ -484,7 +484,7 @@ class Mixture:
         return accepted
 
 
-Model = LinearModel | ReluNetwork | TreeEnsemble | Mixture | BlackBox
+Model = LinearModel | ReluNetwork | TreeEnsemble | ScoreMixture | BlackBox
 
 
 def _decide(model: LinearModel | ReluNetwork, inputs: FloatArray) -> BoolArray:

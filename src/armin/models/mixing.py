@@ -21,7 +21,7 @@ from armin.arrays import FloatArray, IntArray
 from armin.errors import ArminError, UnreadableError
 from armin.models.decide import Target, Verdict, decide_by_score
 from armin.models.inputs import dense
-from armin.models.kinds import Above, Among, LinearModel, Mixture, Term, TreeEnsemble
+from armin.models.kinds import Above, Among, LinearModel, ScoreMixture, Term, TreeEnsemble
 from armin.models.maps import Map, through
 from armin.models.parts import Beside, ColumnParts
 from armin.models.read import prepare_inputs, read_inside, unwrap
@@ -193,12 +193,12 @@ def vote_of(member: Any, columns: IntArray | None = None) -> Piece:
     )
 
 
-def decided(estimator: Any, target: Target, found: Sequence[tuple[float, Piece]], shift: float = 0.0) -> Mixture:
+def decided(estimator: Any, target: Target, found: Sequence[tuple[float, Piece]], shift: float = 0.0) -> ScoreMixture:
     """The mixture of a classifier that compares a mean of shares."""
     sign, rule = decide_by_score(Verdict(_OneShare(target.classes), target), type(estimator).__name__)
     terms = tuple(piece.term(sign * factor) for factor, piece in found)
     verdict = Verdict(nameless(estimator), target)
-    return Mixture(terms, rule.cut - sign * shift, NEAR, verdict, int(estimator.n_features_in_))
+    return ScoreMixture(terms, rule.cut - sign * shift, NEAR, verdict, int(estimator.n_features_in_))
 
 
 class _OneShare:

@@ -82,7 +82,7 @@ def read_model(estimator: Any, desired: Any, *, threshold: float | None = None) 
 
     Returns
     -------
-    LinearModel, ReluNetwork, TreeEnsemble or Mixture
+    LinearModel, ReluNetwork, TreeEnsemble or ScoreMixture
 
     Raises
     ------

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from armin.arrays import FloatArray
 from armin.errors import ModelError, ParameterError
 from armin.models.encoding import ReadClassifier
-from armin.models.kinds import BlackBox, Mixture, Model
+from armin.models.kinds import BlackBox, Model, ScoreMixture
 from armin.models.oracle import Oracle
 
 __all__ = ["UNITS", "Margin", "Score", "Unit", "read_score"]
@@ -100,8 +100,8 @@ def read_score(read: ReadClassifier, oracle: Oracle, rows: FloatArray, unit: Uni
 def _own(read: ReadClassifier, oracle: Oracle, rows: FloatArray) -> Score:
     """The score in the model's own units: the sum that decides, or what the classifier calls the probability."""
     model = read.model
-    ways = () if isinstance(model, BlackBox | Mixture) else model.decision.ways()
-    if isinstance(model, BlackBox | Mixture) or len(ways) != 1 or ways[0].coefficients.shape[0] != 1:
+    ways = () if isinstance(model, BlackBox | ScoreMixture) else model.decision.ways()
+    if isinstance(model, BlackBox | ScoreMixture) or len(ways) != 1 or ways[0].coefficients.shape[0] != 1:
         return _asked(read, oracle, rows)
     coefficients, cut = ways[0].coefficients[0], float(ways[0].cuts[0])
     plain = Margin(coefficients)
@@ -132,7 +132,7 @@ def _known_unit(scores: FloatArray, share: FloatArray | None, plain: Margin) -> 
 
 
 def _summed(read: ReadClassifier, model: Model, margin: Margin) -> Callable[[FloatArray], FloatArray]:
-    assert not isinstance(model, BlackBox | Mixture)  # noqa: S101  which has no outputs
+    assert not isinstance(model, BlackBox | ScoreMixture)  # noqa: S101  which has no outputs
 
     def scores(codes: FloatArray) -> FloatArray:
         found: FloatArray = model.outputs(read.encode(codes)) @ margin.coefficients + margin.shift

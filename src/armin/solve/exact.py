@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from armin.errors import ParameterError
-from armin.models.kinds import LinearModel, Mixture, Model, ReluNetwork, TreeEnsemble
+from armin.models.kinds import LinearModel, Model, ReluNetwork, ScoreMixture, TreeEnsemble
 from armin.problem import Problem, Solution
 from armin.solve.stopping import Callback
 
@@ -53,7 +53,7 @@ def _size(model: Model) -> int:
         return model.n_trees
     if isinstance(model, ReluNetwork):
         return sum(bias.size for bias in model.biases)
-    return sum(_size(term.model) for term in model.terms) if isinstance(model, Mixture) else 1
+    return sum(_size(term.model) for term in model.terms) if isinstance(model, ScoreMixture) else 1
 
 
 def _search(problem: Problem, solver: str, time_limit: float | None, callback: Callback | None) -> Solution:

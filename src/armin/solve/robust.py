@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from armin.arrays import FloatArray
-from armin.models.kinds import BlackBox, Mixture
+from armin.models.kinds import BlackBox, ScoreMixture
 from armin.problem import Choice, Problem, Solution, Status
 from armin.solve.methods import solve
 from armin.solve.stopping import clock
@@ -80,7 +80,7 @@ def margins(problem: Problem, choice: Choice) -> FloatArray:
     """
     if isinstance(problem.model, BlackBox):
         return np.where(problem.accepted(choice), 1.0, -1.0)
-    if isinstance(problem.model, Mixture):
+    if isinstance(problem.model, ScoreMixture):
         return problem.model.ahead(problem.inputs(choice))[1]
     outputs = problem.model.outputs(problem.inputs(choice))
     best = np.full(problem.n_candidates, -np.inf)

@@ -26,7 +26,7 @@ from importlib import import_module
 
 from armin.arrays import IntArray
 from armin.errors import ParameterError, SolverError
-from armin.models.kinds import BlackBox, LinearModel, Mixture, ReluNetwork, TreeEnsemble
+from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, ScoreMixture, TreeEnsemble
 from armin.problem import Problem, Solution, Status
 from armin.solve.blocks import parts_of
 from armin.solve.milo.linear import write_linear
@@ -64,7 +64,7 @@ def write_program(problem: Problem, formulation: str = "tight", until: float = f
             return write_relu(problem, problem.model, formulation, until)
         case TreeEnsemble():
             return write_trees(problem, problem.model, formulation, until)
-        case BlackBox() | Mixture():
+        case BlackBox() | ScoreMixture():
             raise SolverError(
                 "Method 'milo' needs a linear model, a ReLU network or a tree ensemble. Got a "
                 f"{type(problem.model).__name__}. Use method='auto' or method='enumerate'."
@@ -82,7 +82,7 @@ def solve_by_milo(
 
     Parameters
     ----------
-    problem : the problem; its model must not be a BlackBox or a Mixture
+    problem : the problem; its model must not be a BlackBox or a ScoreMixture
     solver : ``"highs"``, ``"gurobi"`` or ``"scip"``
     time_limit : seconds for all of it, or None
     formulation : ``"tight"`` or ``"paper"``
@@ -98,7 +98,7 @@ def solve_by_milo(
         return _by_parts(problem, solver, time_limit, formulation, callback)
     run = _leaf(solver)
     name = f"milo-{solver}"
-    if isinstance(problem.model, BlackBox | Mixture) or formulation not in FORMULATIONS:
+    if isinstance(problem.model, BlackBox | ScoreMixture) or formulation not in FORMULATIONS:
         write_program(problem, formulation)  # says what is wrong
     if problem.is_solved_by(problem.keep):
         return Solution(Status.OPTIMAL, problem.keep, 0.0, 0.0, time.perf_counter() - start, name)

@@ -9,7 +9,7 @@ import logging
 import os
 from pathlib import Path
 
-from armin.models.kinds import BlackBox, LinearModel, Mixture, ReluNetwork, TreeEnsemble
+from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, ScoreMixture, TreeEnsemble
 from armin.problem import PathPoint, Problem, Solution
 from armin.solve.repeat import Differ, check_several, repeat
 from armin.solve.search.drive import Drive, Engine, drive
@@ -167,7 +167,7 @@ def _engine(problem: Problem, apart: bool) -> Engine:
         trees = start_trees(problem, problem.model, apart)
         _announce("trees", trees.kernel)
         engine = trees
-    elif isinstance(problem.model, Mixture):
+    elif isinstance(problem.model, ScoreMixture):
         with uncounted():
             from armin.solve.search.mixed.engine import start_mixed
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from armin.impute import ChainedEquations
-from armin.models.kinds import Above, Among, Decision, LinearModel, Mixture, Model, ReluNetwork, Term, TreeEnsemble
+from armin.models.kinds import Above, Among, Decision, LinearModel, Model, ReluNetwork, ScoreMixture, Term, TreeEnsemble
 from armin.models.maps import Map
 from armin.problem import Options, Problem
 from armin.schema import Feature, Schema
@@ -98,7 +98,7 @@ def _trees() -> None:
 def _mixtures() -> None:
     line = LinearModel(np.ones((1, 3)), -2.0 * np.ones(1), Above(0.0))
     terms = (Term(line, np.ones(1), (Map.logistic(),)), Term(_chain("float64"), np.ones(1)))
-    _ask(Mixture(terms, 1.0, 1e-9, lambda rows: rows[:, 0] > 0.0, 3), 3)
+    _ask(ScoreMixture(terms, 1.0, 1e-9, lambda rows: rows[:, 0] > 0.0, 3), 3)
 
 
 def _networks() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armin.models.kinds import Mixture
+from armin.models.kinds import ScoreMixture
 from armin.problem import Problem
 from armin.solve.search.dive import Nearby
 from armin.solve.search.goals import Bans, Stairs
@@ -55,7 +55,7 @@ class MixedEngine(TreeEngine):
     """
 
     def __init__(
-        self, mixture: Mixture, joined: Joined, reduced: Reduced, cap: float, dearest: float, large: bool
+        self, mixture: ScoreMixture, joined: Joined, reduced: Reduced, cap: float, dearest: float, large: bool
     ) -> None:
         super().__init__(reduced, cap, dearest, large)
         self.mixture, self.joined = mixture, joined
@@ -78,7 +78,7 @@ class MixedEngine(TreeEngine):
         return MixedRun(problem, search, state, node, whole, False, tables, written, exact, mixed=mixed)
 
 
-def start_mixed(problem: Problem, model: Mixture, apart: bool) -> MixedEngine | None:
+def start_mixed(problem: Problem, model: ScoreMixture, apart: bool) -> MixedEngine | None:
     """A search that has not begun; None where an input that a line weighs is not a number."""
     joined = join_members(model)
     lines = np.flatnonzero(joined.tests.seen)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import FloatArray, IntArray
-from armin.models.kinds import Above, LinearModel, Mixture, Term, TreeEnsemble
+from armin.models.kinds import Above, LinearModel, ScoreMixture, Term, TreeEnsemble
 from armin.models.nodes import OneTree, join, plant
 from armin.solve.search.trees.cells import Splits, number_tests
 
@@ -22,7 +22,7 @@ __all__ = ["Joined", "Maps", "in_double", "join_members"]
 
 _EDGE = 2.0**128 - 2.0**103  # the least double that is infinite in single precision
 _KINDS = ("line", "logistic", "table", "step")
-_known: WeakKeyDictionary[Mixture, Joined] = WeakKeyDictionary()
+_known: WeakKeyDictionary[ScoreMixture, Joined] = WeakKeyDictionary()
 
 
 class Maps(NamedTuple):
@@ -52,7 +52,7 @@ class Joined:
     blur: float  # what the rounding of the sum of all terms can hide, beyond that of their scores
 
 
-def join_members(mixture: Mixture) -> Joined:
+def join_members(mixture: ScoreMixture) -> Joined:
     """The members of a mixture together: once, as many rows are asked about one model."""
     found = _known.get(mixture)
     if found is None:
@@ -60,7 +60,7 @@ def join_members(mixture: Mixture) -> Joined:
     return found
 
 
-def _joined(mixture: Mixture) -> Joined:
+def _joined(mixture: ScoreMixture) -> Joined:
     count, width = len(mixture.terms), mixture.n_inputs
     weights, start, error = np.zeros((count, width)), np.zeros(count), np.zeros(count)
     parts, of_tree = list[TreeEnsemble](), list[int]()
@@ -84,7 +84,7 @@ def _joined(mixture: Mixture) -> Joined:
     )
 
 
-def _blur(mixture: Mixture) -> float:
+def _blur(mixture: ScoreMixture) -> float:
     """A few units of the cut, and of what terms add where maps bound it; elsewhere that is as large as the scores."""
     size = max(1.0, abs(mixture.cut)) + mixture.near
     for term in mixture.terms:
@@ -165,7 +165,7 @@ def in_double(threshold: FloatArray, strict: bool, single: bool) -> FloatArray:
     return np.where(np.isfinite(middle), middle, cut)
 
 
-def _maps(mixture: Mixture) -> Maps:
+def _maps(mixture: ScoreMixture) -> Maps:
     every = [each for term in mixture.terms for each in term.maps]
     return Maps(
         at=np.cumsum([0, *(len(term.maps) for term in mixture.terms)]).astype(np.int64),
