@@ -27,7 +27,7 @@ from blocky import blocky, random_blocks
 from problems import Kind, stump, stumps
 from searching import check, check_best, check_honest, check_path, valid
 
-KINDS: tuple[Kind, ...] = ("linear", "trees", "relu", "deep", "blackbox")
+KINDS: tuple[Kind, ...] = ("linear", "trees", "relu", "deep", "mixture", "blackbox")
 SOLVERS = [
     *(pytest.param("search", kind, 12, id=f"search-{kind}") for kind in KINDS),
     pytest.param("enumerate", "trees", 6, id="enumerate"),
@@ -126,7 +126,7 @@ def test_parts_with_too_many_combinations_are_searched_in_pieces(
     assert cut
 
 
-@pytest.mark.parametrize("kind", ["linear", "trees", "relu", "deep"])
+@pytest.mark.parametrize("kind", ["linear", "trees", "relu", "deep", "mixture"])
 def test_one_member_of_a_cluster_is_given_after_the_other(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every question, where the options of a shared feature are gone through instead of all combinations."""
     monkeypatch.setattr(given, "MANY", -1)
