@@ -89,6 +89,23 @@ def test_a_search_that_is_stopped_claims_no_more_than_is_true(kind: Kind) -> Non
     law()
 
 
+def ask_all(problem: Problem, count: int, differ: Differ, looks: int) -> Solution:
+    """Every question to the search, one of them stopped after some looks; the cheapest choice."""
+    found = solve(problem, "search")
+    check(problem, found)
+    check_path(problem, solve_path(problem, "search"))
+    check_best(problem, solve_best(problem, count, "search", differ=differ), count, differ)
+    seen: list[Solution] = []
+
+    def stop(solution: Solution) -> bool:
+        seen.append(solution)
+        return len(seen) <= looks
+
+    for one in (search(problem, callback=stop), *seen):
+        check_honest(problem, one, np.inf if found.cost is None else found.cost)
+    return found
+
+
 @pytest.mark.parametrize("kind", ["linear", "trees", "relu"])
 @pytest.mark.parametrize("most", [1, 3])
 def test_parts_with_too_many_combinations_are_searched_in_pieces(
@@ -107,20 +124,7 @@ def test_parts_with_too_many_combinations_are_searched_in_pieces(
     @settings(deadline=None, max_examples=8)
     @given_(blocky(kind), st.integers(1, 4), st.sampled_from(DIFFER), st.integers(0, 5))
     def law(problem: Problem, count: int, differ: Differ, looks: int) -> None:
-        found = solve(problem, "search")
-        assert found.solver == "search"
-        check(problem, found)
-        check_path(problem, solve_path(problem, "search"))
-        check_best(problem, solve_best(problem, count, "search", differ=differ), count, differ)
-        seen: list[Solution] = []
-
-        def stop(solution: Solution) -> bool:
-            seen.append(solution)
-            return len(seen) <= looks
-
-        optimum = np.inf if found.cost is None else found.cost
-        for one in (search(problem, callback=stop), *seen):
-            check_honest(problem, one, optimum)
+        assert ask_all(problem, count, differ, looks).solver == "search"
 
     law()
     assert cut
@@ -143,18 +147,7 @@ def test_one_member_of_a_cluster_is_given_after_the_other(kind: Kind, monkeypatc
     @settings(deadline=None, max_examples=12)
     @given_(blocky(kind), st.integers(1, 4), st.sampled_from(DIFFER), st.integers(0, 8))
     def law(problem: Problem, count: int, differ: Differ, looks: int) -> None:
-        found = solve(problem, "search")
-        check(problem, found)
-        check_path(problem, solve_path(problem, "search"))
-        check_best(problem, solve_best(problem, count, "search", differ=differ), count, differ)
-        seen: list[Solution] = []
-
-        def stop(solution: Solution) -> bool:
-            seen.append(solution)
-            return len(seen) <= looks
-
-        for one in (search(problem, callback=stop), *seen):
-            check_honest(problem, one, np.inf if found.cost is None else found.cost)
+        ask_all(problem, count, differ, looks)
 
     law()
     assert pivots
