@@ -481,6 +481,24 @@ def test_an_hour_of_case_work(visit: Callable[..., Visit], crowd: Path, tmp_path
     expect(v.page.locator("#cases-note")).to_have_text("20 of 20 letters written")
 
 
+def test_of_two_languages_in_a_row_the_second_counts(visit: Callable[..., Visit]) -> None:
+    """The words of the first come late, when those of the second, which are known, stand there already."""
+    v = visit()
+    expect(v.page.locator("#cases summary")).to_be_visible()
+    late: list[Any] = []
+    v.page.route("**/words.json*", lambda route: late.append(route))  # playwright looks at the signature
+    v.page.get_by_role("button", name="Deutsch").click()
+    v.page.get_by_role("button", name="English").click()
+    v.page.wait_for_timeout(100)
+    assert late
+    with v.page.expect_response("**/api/v1/schema*"):  # which follows upon the words
+        for route in late:
+            route.continue_()
+    v.page.wait_for_timeout(300)
+    assert v.page.locator("html").get_attribute("lang") == "en"
+    expect(v.page.get_by_role("button", name="English")).to_be_focused()
+
+
 def test_a_file_dropped_anywhere_and_a_row_without_names_are_read(visit: Callable[..., Visit]) -> None:
     v = visit()
     expect(v.page.locator("#cases summary")).to_be_visible()

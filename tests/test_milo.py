@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from armin.errors import MissingDependencyError, ParameterError, SolverError
 from armin.models.kinds import Above, Among, BlackBox, LinearModel, ReluNetwork
 from armin.problem import Options, Problem, Solution, Status
+from armin.solve import solve_best
 from armin.solve.enumerate import solve_by_enumeration
 from armin.solve.milo import SOLVERS, solve_by_milo, write_program
 from armin.solve.milo.program import VISIBLE, Answer, Draft, Program
 from armin.solve.milo.reduce import merge_candidates, merge_options
 from differ import check_one, is_faint
-from hard import HardKind, hard_problem
+from hard import HARD_KINDS, HardKind, hard_problem
 from plain import Truth
 
 from problems import HAND_CHECKED, HandChecked, problems, random_problem, stump, stumps
@@ -317,9 +318,11 @@ def test_infeasible_is_said_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     highs = importlib.import_module("armin.solve.milo.highs")
     run, asked = highs._run, []
 
-    def wrong_presolve(program: Program, time_limit: float | None, presolve: str) -> Answer:
+    def wrong_presolve(program: Program, time_limit: float | None, presolve: str, seed: int) -> Answer:
         asked.append(presolve)
-        return run(program, time_limit, presolve) if presolve == "off" else Answer(Status.INFEASIBLE, None, np.inf)
+        return (
+            run(program, time_limit, presolve, seed) if presolve == "off" else Answer(Status.INFEASIBLE, None, np.inf)
+        )
 
     monkeypatch.setattr(highs, "_run", wrong_presolve)
     assert solve_by_milo(HAND_CHECKED[0].problem).cost == HAND_CHECKED[0].cost
@@ -331,14 +334,37 @@ def test_infeasible_is_said_twice_of_trimmed_programs(monkeypatch: pytest.Monkey
     highs = importlib.import_module("armin.solve.milo.highs")
     run, asked = highs._run, []
 
-    def wrong(program: Program, time_limit: float | None, presolve: str) -> Answer:
+    def wrong(program: Program, time_limit: float | None, presolve: str, seed: int) -> Answer:
         asked.append(presolve)
-        return run(program, time_limit, presolve) if presolve == "choose" else Answer(Status.INFEASIBLE, None, np.inf)
+        return (
+            run(program, time_limit, presolve, seed)
+            if presolve == "choose"
+            else Answer(Status.INFEASIBLE, None, np.inf)
+        )
 
     monkeypatch.setattr(highs, "_run", wrong)
     found = highs.run(replace(write_program(HAND_CHECKED[0].problem), trimmed=True))
     assert found.status is Status.OPTIMAL
     assert asked == ["off", "choose"]
+
+
+def test_where_one_of_two_runs_ends_with_an_error_the_other_is_asked_again() -> None:
+    """HiGHS says that there is no third set, without presolve; with it, it ends with an error."""
+    problem = hard_problem(np.random.default_rng([1794990276, 0, 2202, HARD_KINDS.index("relu")]), "relu")
+    found = solve_best(problem, 3, "milo", differ="sets")
+    assert [(s.status, s.cost) for s in found] == [
+        (Status.OPTIMAL, 0.1),
+        (Status.OPTIMAL, 0.35),
+        (Status.INFEASIBLE, None),
+    ]
+
+
+def test_a_single_verdict_of_no_solution_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    highs = importlib.import_module("armin.solve.milo.highs")
+    verdicts = [Answer(Status.INFEASIBLE, None, np.inf), None, None]
+    monkeypatch.setattr(highs, "_run", lambda *_: verdicts.pop(0))
+    with pytest.raises(SolverError, match="HiGHS could not solve the program"):
+        highs.run(write_program(HAND_CHECKED[0].problem))
 
 
 WRONG: list[tuple[HardKind, str, int]] = [

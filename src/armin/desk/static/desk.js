@@ -610,7 +610,11 @@ async function speakIn(codes) {
   if (form) form.features = schema.features;
 }
 
-async function change(code) {
+// one after the other: whoever presses two languages in a row gets the second, however long the first takes to come
+let changed = Promise.resolve();
+const change = (code) => { changed = changed.then(() => turnTo(code)); };
+
+async function turnTo(code) {
   const before = current();
   try {
     await speakIn([code]);
