@@ -11,9 +11,11 @@ SOURCE = Path(armin.__file__).parent
 FOREIGN = {
     "bundle/model.py": {"_n_features_in"},  # LightGBM's, put back after loading
     "bundle/trees.py": {"_raw_predict_init"},  # what a booster starts from has no other name
-    "compiling.py": {"_cache", "_compile_for_args", "_get_module_for_linking"},  # numba's
+    "compiler.py": {"_get_module_for_linking", "_impl_keys", "_plain", "_values"},  # numba's, and its own twin's
+    "compiling.py": {"_cache", "_compile_for_args"},  # numba's
     "explainer/pool.py": {"_exit"},  # Python's own way to end a process whose parent is gone
-    "solve/search/handed.py": {"_fields", "_getvalue"},  # a named tuple's own public one, and numba's
+    "lowering.py": {"_fields"},  # numba's
+    "solve/search/handed.py": {"_fields"},  # a named tuple's own public one
     "words/message.py": {"_values"},  # its own class, compared with its twin
 }
 """Underscores of other libraries that have no public name, by file. Readers of models (models/) are made of them."""

@@ -5,10 +5,12 @@ What is kept is a convenience. If it cannot be read, or cannot be written, the c
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import CellType, FunctionType
@@ -17,8 +19,6 @@ from typing import Any, TypeVar, cast
 from numba import __version__ as numba_version
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
 from numba.core.serialize import dumps
 
 from armin.clock import uncounted
@@ -28,7 +28,7 @@ __all__ = ["called", "called_fast", "entry", "entry_bare", "inlined", "inner"]
 F = TypeVar("F", bound=Callable[..., object])
 _said: set[str] = set()
 OLDEST, NEWEST = (0, 60), (0, 68)
-"""The releases of Numba whose way of linking is known; with others each part is compiled on its own."""
+"""The releases of Numba whose way of compiling is known; with others each part is compiled on its own."""
 _DEPTH = 2  # compiled functions call each other within a folder such as solve/search or impute, and below it
 
 
@@ -76,60 +76,25 @@ def _release(text: str) -> tuple[int, int]:
     return int(first), int(second)
 
 
+def _compiler(*, part: bool) -> dict[str, Any]:
+    """The option that names the compiler, if it is not Numba's own."""
+    if not OLDEST <= _release(numba_version) <= NEWEST:
+        return {}
+    from armin.compiler import PartCompiler, QuickCompiler
+
+    return {"pipeline_class": PartCompiler if part else QuickCompiler}
+
+
 def _part(function: F, **options: object) -> F:
     options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    if OLDEST <= _release(numba_version) <= NEWEST:
-        options["pipeline_class"] = _PartCompiler
-    return cast(F, njit(error_model="numpy", **options)(function))
-
-
-class _PartCode(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
-    """The code of a part, as it was written: neither optimised nor made into machine code.
-
-    Numba would do both for every function, and do it again in every function that calls it. That of the part alone
-    would never run.
-    """
-
-    @property
-    def codegen(self) -> Any:
-        return _NoEnvironment(self._codegen)
-
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = str(self._codegen.target_data)
-
-    def finalize(self) -> None:
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalized = True
-
-
-class _NoEnvironment:
-    """A code generator without objects of the interpreter: a part that only compiled code calls has none."""
-
-    def __init__(self, codegen: Any) -> None:
-        self._codegen = codegen
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._codegen, name)
-
-    def set_env(self, name: str, environment: object) -> None:
-        """There is no place to note it."""
-
-
-class _PartCompiler(Compiler):  # type: ignore[misc]
-    """Numba's own compiler, which leaves parts as :class:`_PartCode`."""
-
-    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
-        if library is None:
-            library = _PartCode(target.codegen(), "part")
-            library.enable_object_caching()
-        super().__init__(typing, target, library, *rest)
+    return cast(F, njit(error_model="numpy", **_compiler(part=True), **options)(function))
 
 
 def _cached(function: F, **options: object) -> F:
     stamped = _stamped(function)
-    compiled: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(stamped)
+    compiled: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **_compiler(part=False), **options)(
+        stamped
+    )
     try:
         compiled._cache = _KeptCode(stamped)  # what njit(cache=True) does, with a cache that never raises
     except RuntimeError:
@@ -143,11 +108,23 @@ def _made_ready_uncounted(compiled: Any) -> Any:
     make_ready = compiled._compile_for_args  # called once for each new combination of types
 
     def uncounting(*args: Any, **named: Any) -> Any:
-        with uncounted():
+        with uncounted(), _uncollected():
             return make_ready(*args, **named)
 
     compiled._compile_for_args = uncounting
     return compiled
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Within this context, no garbage is looked for: a compiler makes many objects and throws few of them away."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _say_once(what: str, sentence: str, *values: object) -> None:
@@ -242,6 +219,7 @@ def _digest(module: str) -> str:
 @cache
 def _digest_of(folder: Path | None) -> str:
     digest = hashlib.sha256()
-    for source in [Path(__file__), *(sorted(folder.rglob("*.py")) if folder else ())]:
+    own = [Path(__file__).with_name(name) for name in ("compiler.py", "compiling.py", "lowering.py")]
+    for source in [*own, *(sorted(folder.rglob("*.py")) if folder else ())]:
         digest.update(source.read_bytes())
     return digest.hexdigest()

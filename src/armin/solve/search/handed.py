@@ -17,6 +17,7 @@ The table does not change while it is in use, and says so: a look-up in a loop i
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from collections.abc import Iterator
 from math import prod
@@ -28,7 +29,8 @@ from numba import from_dtype, types
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, models, register_model, unbox
-from numba.np.arrayobj import make_array, populate_array
+
+from armin.lowering import array_of
 
 __all__ = ["Handed", "hand", "space"]
 
@@ -47,6 +49,14 @@ class _BundleType(types.Type):  # type: ignore[misc]  # Numba has no types
             self.at[field] = self.size
             self.size += kind.size if isinstance(kind, _BundleType) else 1 + getattr(kind, "ndim", 0)
         super().__init__(f"{name}({', '.join(f'{field}: {kind}' for field, kind in fields)})")
+        # the names of compiled functions hold those of their arguments, at each place where they are called
+        short = hashlib.sha256(self.name.encode()).hexdigest()[:16]
+        self._mangled = f"{name.rpartition('.')[2]}_{short}"
+
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        """What stands for it in the names of compiled functions."""
+        return self._mangled, ()
 
 
 @register_model(_BundleType)
@@ -83,15 +93,15 @@ def _look_up(context: Any, builder: Any, kind: _BundleType, table: Any, field: s
         if found == types.float64:
             return builder.bitcast(word(0), ir.DoubleType())
         return word(0) if found == types.int64 else builder.icmp_signed("!=", word(0), ir.Constant(_WORD, 0))
-    array = make_array(found)(context, builder)
     size = context.get_abi_sizeof(context.get_data_type(found.dtype))
     shape = [word(1 + k) for k in range(found.ndim)]
     strides = [ir.Constant(_WORD, size)]
     for length in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], length))
     data = builder.inttoptr(word(0), context.get_data_type(found.dtype).as_pointer())
-    populate_array(array, data=data, shape=shape, strides=strides, itemsize=ir.Constant(_WORD, size), meminfo=None)
-    return impl_ret_borrowed(context, builder, found, array._getvalue())
+    itemsize = ir.Constant(_WORD, size)
+    array = array_of(context, builder, found, data=data, shape=shape, strides=strides, itemsize=itemsize)
+    return impl_ret_borrowed(context, builder, found, array)
 
 
 @unbox(_BundleType)  # type: ignore[untyped-decorator, unused-ignore]
