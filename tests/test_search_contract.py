@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,9 +19,13 @@ from armin.problem import Options, Problem, Solution, Status
 from armin.solve import solve, solve_best, solve_path
 from armin.solve.repeat import DIFFER
 from armin.solve.search import search, search_best, search_path
+from armin.solve.search.goals import Frontier, Several
 from armin.solve.search.linear import searcher as linear_searcher
 from armin.solve.search.relu import engine as relu_engine
 from armin.solve.search.trees import engine as trees_engine
+from differ import check_best as check_several
+from hard import HARD_KINDS, hard_problem
+from plain import Truth
 
 from problems import HAND_CHECKED, Kind, stump, stumps
 from searching import (
@@ -351,3 +357,62 @@ def test_refusals() -> None:
     for least in (0.0, 2.5):
         with pytest.raises(ParameterError, match=r"'least' must be in \(0, 2\]"):
             solve_path(problem, least=least)
+
+
+@pytest.mark.parametrize("count", range(1, 6))
+def test_a_plan_that_is_proved_is_not_ruled_out_by_another_of_its_cost(count: int) -> None:
+    """The first plan changes three features, and plans that change two of them cost as much: where one of these took
+    its place, the other was passed over.
+    """
+    numbers = [1795000176, 0, 12201, HARD_KINDS.index("linear")]
+    problem = hard_problem(np.random.default_rng(numbers), "linear")
+    found = search_best(problem, count, differ="cores")
+    check_several(Truth(problem), found, count, "cores")
+    assert [s.cost for s in found] == pytest.approx([0.7, 0.7, 0.7, 0.8, None][:count])
+
+
+@given(
+    st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=1, max_size=6),
+    st.lists(st.tuples(st.integers(0, 63), st.integers(1, 12)), max_size=20),
+    st.booleans(),
+)
+@settings(max_examples=100, deadline=None)
+def test_law_the_stairs_of_a_path_are_those_of_its_points(
+    weights: list[float], offers: list[tuple[int, int]], some: bool
+) -> None:
+    """However they came about: one more step at the end, or all of them anew."""
+    model = LinearModel(np.ones((1, 1)), np.zeros(1), Above(0.0))
+    ones = np.ones((len(weights), 1))
+    problem = Problem.from_tables(ones, {0: [0, 1]}, {0: [0, 1]}, model, required=0.5, weights=weights)
+    goal = Frontier(problem, 1.0 if some and sum(weights) >= 1 else None)
+    for who, cost in offers:
+        goal.offer((1,), float(cost), sum(weight for i, weight in enumerate(weights) if who >> i & 1))
+        for found, anew in zip(goal.stairs(), Frontier(problem, goal.least, goal.points).stairs(), strict=True):
+            np.testing.assert_array_equal(found, anew)
+
+
+@pytest.mark.parametrize("cores", [False, True])
+def test_law_nothing_dearer_is_wanted_than_what_was_taken(cores: bool) -> None:
+    """Plans are looked for one by one: an engine that passes over what costs more than it found must lose nothing."""
+
+    @given(st.lists(st.sampled_from([1.0, 2.0]), min_size=6, max_size=6), st.randoms(use_true_random=False))
+    @settings(max_examples=100, deadline=None)
+    def law(prices: list[float], random: Random) -> None:
+        model = LinearModel(np.ones((1, 3)), np.array([-3.0]), Above(0.0))  # three small changes, or a large one more
+        tables = {d: [0.0, 1.0, 2.0] for d in range(3)}
+        costs = {d: [0.0, *prices[2 * d : 2 * d + 2]] for d in range(3)}
+        problem = Problem.from_tables(np.zeros((1, 3)), tables, costs, model, required=1, aggregate="max")
+        goal, bound, more = Several(problem, 4, cores, one_by_one=True), 0.0, True
+        while more:
+            choices = [choice for choice in product(range(3), repeat=3) if problem.is_solved_by(choice)]
+            random.shuffle(choices)
+            for choice in choices:
+                cost = problem.cost(choice)
+                if bound <= cost < goal.worst and goal.offer(choice, cost, 1.0):
+                    assert goal.worst <= cost
+            bound = goal.worst
+            more = goal.settle()
+        found = goal.ranked()
+        assert [cost for cost, _ in found] == sorted(cost for cost, _ in found)
+
+    law()

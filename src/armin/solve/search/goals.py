@@ -183,7 +183,8 @@ class Several:
     All can be looked for at once: a set is known by the cheapest choice that changes it, and the ``count``-th cheapest
     set only gets cheaper. Or ``one_by_one``, the cheapest first; what else was found is a start for the next one. That
     is the only way with ``cores``, where no set contains that of a cheaper choice: a new set can rule out several known
-    ones.
+    ones. What is proved stays, also if something of the same cost would rule it out: what a choice must cost less than
+    never rises while an engine looks for it, or what was passed over before would be lost.
     """
 
     problem: Problem
@@ -191,7 +192,7 @@ class Several:
     cores: bool = False
     one_by_one: bool = False
     found: dict[frozenset[int], tuple[float, Choice]] = field(default_factory=dict)
-    proved: int = 0
+    proved: list[frozenset[int]] = field(default_factory=list)
     worst: float = float("inf")
     _bans: Bans = field(init=False)
     _stairs: Stairs = field(init=False)
@@ -201,7 +202,7 @@ class Several:
 
     def _renew(self) -> None:
         """Forget what is beaten, and say anew what would be better."""
-        ranked, last = self.ranked(), self.proved if self.one_by_one else self.count - 1
+        ranked, last = self.ranked(), len(self.proved) if self.one_by_one else self.count - 1
         kept = {choice for _, choice in ranked}
         self.found = {s: plan for s, plan in self.found.items() if plan[1] in kept}
         self.worst = ranked[last][0] if last < len(ranked) else float("inf")
@@ -218,9 +219,10 @@ class Several:
 
     def ranked(self) -> list[tuple[float, Choice]]:
         """What is found, the cheapest first."""
-        taken: dict[frozenset[int], tuple[float, Choice]] = {}
+        taken = {features: self.found[features] for features in self.proved}
         for features, plan in sorted(self.found.items(), key=lambda item: (item[1][0], len(item[0]), item[1][1])):
-            if len(taken) < self.count and not (self.cores and any(core <= features for core in taken)):
+            ruled_out = features in taken or (self.cores and any(core <= features for core in taken))
+            if len(taken) < self.count and not ruled_out:
                 taken[features] = plan
         return list(taken.values())
 
@@ -240,7 +242,7 @@ class Several:
         if self.cores:
             choice = without_idle_changes(self.problem, choice)
             cost = self.problem.cost(choice)
-        features = frozenset(d for d, j in enumerate(choice) if j)
+        features = _changed(choice)
         rivals = [s for s in self.found if (s <= features if self.cores else s == features)]
         if any(self.found[s][0] <= cost for s in rivals):
             return False
@@ -251,9 +253,13 @@ class Several:
     def settle(self) -> bool:
         if not self.one_by_one or self.worst == float("inf"):
             return False
-        self.proved += 1
+        self.proved = [_changed(choice) for _, choice in self.ranked()[: len(self.proved) + 1]]
         self._renew()
-        return self.proved < self.count
+        return len(self.proved) < self.count
+
+
+def _changed(choice: Choice) -> frozenset[int]:
+    return frozenset(d for d, j in enumerate(choice) if j)
 
 
 @dataclass(frozen=True)
@@ -312,15 +318,26 @@ class Frontier:
         return self._stairs
 
     def _steps(self) -> Stairs:
-        slack, total, step = WEIGHT_TOLERANCE * self.total, self.total, self.step
-        weights, costs = [p.weight for p in self.points], [p.cost for p in self.points]
+        total, slack = self.total, WEIGHT_TOLERANCE * self.total
+        steps = [(p.weight, p.cost) for p in self.points]
         if self.next is not None:
-            weights.append(total)
-            costs.append(float("inf"))
-        require = [self.required, *(min(weight + step, total) for weight in weights[:-1])]
-        return Stairs(
-            np.array(require) - 2.0 * slack, np.array(costs) * (1.0 - BETTER), np.array(weights) - 0.5 * slack
-        )
+            steps.append((total, float("inf")))
+        weights, costs = np.array(steps).T
+        require = np.empty_like(weights)
+        require[0] = self.required
+        np.minimum(weights[:-1] + self.step, total, out=require[1:])
+        return Stairs(require - 2.0 * slack, costs * (1.0 - BETTER), weights - 0.5 * slack)
+
+    def _one_more(self, weight: float, cost: float) -> Stairs:
+        """The stairs when the last step, which nothing had answered, has this answer up to this weight."""
+        before, slack = self._stairs, WEIGHT_TOLERANCE * self.total
+        n = before.cost.size
+        require, costs, top = np.empty((3, n + 1))
+        require[:n], costs[: n - 1], top[: n - 1] = before.require, before.cost[:-1], before.top[:-1]
+        require[n] = min(weight + self.step, self.total) - 2.0 * slack
+        costs[n - 1], costs[n] = cost * (1.0 - BETTER), float("inf")
+        top[n - 1], top[n] = weight - 0.5 * slack, self.total - 0.5 * slack
+        return Stairs(require, costs, top)
 
     def bans(self) -> Bans:
         return self._bans
@@ -333,9 +350,16 @@ class Frontier:
         at = bisect_left(points, weight - slack, key=lambda p: p.weight)
         if at < len(points) and points[at].cost <= cost:
             return False
-        kept = [p for p in points if p.weight > weight + slack or p.cost < cost]
-        insort(kept, Point(weight, cost, choice), key=lambda p: p.weight)
-        self.points = kept
+        if at == len(points) and (not points or points[-1].cost < cost):  # the surest and dearest, as a rule
+            open_ = self.next is not None
+            self.points = [*points, Point(weight, cost, choice)]
+            if open_ and self.next is not None:
+                self._stairs = self._one_more(weight, cost)
+                return True
+        else:
+            kept = [p for p in points if p.weight > weight + slack or p.cost < cost]
+            insort(kept, Point(weight, cost, choice), key=lambda p: p.weight)
+            self.points = kept
         self._stairs = self._steps()
         return True
 
