@@ -18,6 +18,7 @@ from armin.problem import Options, Problem, Solution, Status
 from armin.solve import solve_best
 from armin.solve.enumerate import solve_by_enumeration
 from armin.solve.milo import SOLVERS, solve_by_milo, write_program
+from armin.solve.milo.highs import Way
 from armin.solve.milo.program import VISIBLE, Answer, Draft, Program
 from armin.solve.milo.reduce import merge_candidates, merge_options
 from differ import check_one, is_faint
@@ -318,11 +319,9 @@ def test_infeasible_is_said_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     highs = importlib.import_module("armin.solve.milo.highs")
     run, asked = highs._run, []
 
-    def wrong_presolve(program: Program, time_limit: float | None, presolve: str, seed: int) -> Answer:
-        asked.append(presolve)
-        return (
-            run(program, time_limit, presolve, seed) if presolve == "off" else Answer(Status.INFEASIBLE, None, np.inf)
-        )
+    def wrong_presolve(program: Program, time_limit: float | None, way: Way) -> Answer | None:
+        asked.append(way.presolve)
+        return run(program, time_limit, way) if way.presolve == "off" else Answer(Status.INFEASIBLE, None, np.inf)
 
     monkeypatch.setattr(highs, "_run", wrong_presolve)
     assert solve_by_milo(HAND_CHECKED[0].problem).cost == HAND_CHECKED[0].cost
@@ -334,13 +333,9 @@ def test_infeasible_is_said_twice_of_trimmed_programs(monkeypatch: pytest.Monkey
     highs = importlib.import_module("armin.solve.milo.highs")
     run, asked = highs._run, []
 
-    def wrong(program: Program, time_limit: float | None, presolve: str, seed: int) -> Answer:
-        asked.append(presolve)
-        return (
-            run(program, time_limit, presolve, seed)
-            if presolve == "choose"
-            else Answer(Status.INFEASIBLE, None, np.inf)
-        )
+    def wrong(program: Program, time_limit: float | None, way: Way) -> Answer | None:
+        asked.append(way.presolve)
+        return run(program, time_limit, way) if way.presolve == "choose" else Answer(Status.INFEASIBLE, None, np.inf)
 
     monkeypatch.setattr(highs, "_run", wrong)
     found = highs.run(replace(write_program(HAND_CHECKED[0].problem), trimmed=True))
@@ -359,12 +354,42 @@ def test_where_one_of_two_runs_ends_with_an_error_the_other_is_asked_again() -> 
     ]
 
 
-def test_a_single_verdict_of_no_solution_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_third_way_where_presolve_ends_with_an_error_every_time() -> None:
+    """HiGHS says that there is no fourth set, without presolve; with it, it ends with an error from any seed."""
+    problem = hard_problem(np.random.default_rng([1794994680, 0, 268, HARD_KINDS.index("classes")]), "classes")
+    found = solve_best(problem, 4, "milo", differ="sets")
+    assert [(s.status, s.cost) for s in found[:-1]] == [
+        (s.status, s.cost) for s in solve_best(problem, 3, "search", differ="sets")
+    ]
+    assert found[-1].status is Status.INFEASIBLE
+
+
+def test_a_single_verdict_of_no_solution_is_not_believed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     highs = importlib.import_module("armin.solve.milo.highs")
-    verdicts = [Answer(Status.INFEASIBLE, None, np.inf), None, None]
-    monkeypatch.setattr(highs, "_run", lambda *_: verdicts.pop(0))
-    with pytest.raises(SolverError, match="HiGHS could not solve the program"):
-        highs.run(write_program(HAND_CHECKED[0].problem))
+    asked: list[Way] = []
+
+    def mostly_errors(program: Program, time_limit: float | None, way: Way) -> Answer | None:
+        asked.append(way)
+        return Answer(Status.INFEASIBLE, None, np.inf) if len(asked) == 1 else None
+
+    monkeypatch.setattr(highs, "_run", mostly_errors)
+    found = solve_by_milo(HAND_CHECKED[0].problem)
+    assert (found.status, found.choice, found.bound) == (Status.UNKNOWN, None, 0.0)
+    assert len(set(asked)) == len(asked) == 4
+    assert "is left undecided" in caplog.text
+
+
+def test_a_process_ends_after_a_solver_that_was_left_alone() -> None:
+    """Where it ended before, the solver's libraries were torn down under its feet, and the process could be aborted."""
+    script = (
+        "import time\n"
+        "from armin.solve.milo.highs import _ended\n"
+        "print(_ended(lambda: (time.sleep(0.5), print('looked up')), 0.01), flush=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["False", "looked up"]
 
 
 WRONG: list[tuple[HardKind, str, int]] = [
