@@ -188,6 +188,23 @@ def table(curves: list[Curve]) -> str:
     return "\n".join(lines)
 
 
+def summary(curves: list[Curve]) -> str:
+    """A line for each cliff: when its rows had a first plan, how many a good one, and what was proved."""
+    head = ["cliff", "rows", "first plan, median", "latest", "within 1 % after 0.2 s", "after 1 s"]
+    head += ["proved", "end, median", "latest"]
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for name in dict.fromkeys(c.cliff for c in curves):
+        here = [c for c in curves if c.cliff == name]
+        first = [1000 * c.first for c in here if c.first is not None] or [float("nan")]
+        proved = sum(c.status in ("optimal", "infeasible") for c in here)
+        good = [sum((c.at(t) or float("inf")) <= 1.01 * (c.cost or 0.0) for c in here) for t in (0.2, 1.0)]
+        end = [c.seconds for c in here]
+        cells = [name, str(len(here)), f"{np.median(first):.0f} ms", f"{max(first):.0f} ms", *map(str, good)]
+        cells += [str(proved), f"{np.median(end):.2f} s", f"{max(end):.2f} s"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def compare(old: list[Curve], new: list[Curve]) -> str:
     """Two runs beside each other; the cost of the first over that of the second where neither is proved."""
     lines = [
@@ -248,6 +265,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for one row")
     parser.add_argument("--rows", type=int, default=3, help="rows for each cliff")
+    parser.add_argument("--skip", type=int, default=0, help="how many of these rows to leave out, the first ones")
     parser.add_argument("--only", nargs="*", default=[], help="cliffs whose name contains one of these")
     parser.add_argument("--json", type=Path, help="write the curves here")
     parser.add_argument("--before", type=Path, help="curves of another run, to be put beside these")
@@ -262,12 +280,12 @@ def main() -> None:
     for cliff in _asked(args.only):
         problems = stored(cliff, args.rows, args.store)
         solve(problems[0], "search", time_limit=5.0)  # compile
-        for row, problem in enumerate(problems):
+        for row, problem in list(enumerate(problems))[args.skip :]:
             curves.append(follow(cliff.name, row, problem, args.limit))
             print(table(curves[-1:]).splitlines()[-1], flush=True)
             if args.json:
                 args.json.write_text(json.dumps([asdict(c) for c in curves], indent=1), encoding="utf-8")
-    print(f"\nMachine: {machine()}\n\n{table(curves)}")
+    print(f"\nMachine: {machine()}\n\n{table(curves)}\n\n{summary(curves)}")
     if args.before:
         print(f"\n{compare(read(args.before), curves)}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib.util
 import os
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from numba.core import caching
 
 from armin import ARMIN, compiling
 from armin.compiling import entry_bare
-from armin.solve import solve_best, solve_path
+from armin.solve import search, solve_best, solve_path
 from armin.solve.search import warm
 from armin.solve.search.handed import hand, space
 
@@ -239,30 +240,31 @@ def test_an_index_that_can_neither_be_read_nor_removed(kernel, caplog):
 
 
 def kernels() -> dict[str, Any]:
-    """The compiled functions that Python calls, of the modules that are loaded, but for those of networks."""
-    found = {}
-    for name, module in sorted(sys.modules.items()):
-        if name.startswith("armin.") and not name.startswith("armin.solve.search.relu"):
-            for label, thing in vars(module).items():
-                if (
-                    hasattr(thing, "signatures")
-                    and thing.__module__ == name
-                    and not thing.targetoptions.get("no_cpython_wrapper")
-                ):
-                    found[f"{name}.{label}"] = thing
-    return found
+    """The compiled functions that Python calls, whatever was loaded before."""
+    for part in pkgutil.walk_packages(search.__path__, f"{search.__name__}."):
+        importlib.import_module(part.name)
+    return {
+        f"{name}.{label}": thing
+        for name, module in sorted(sys.modules.items())
+        if name.startswith("armin.")
+        for label, thing in vars(module).items()
+        if hasattr(thing, "signatures")
+        and thing.__module__ == name
+        and not thing.targetoptions.get("no_cpython_wrapper")
+    }
 
 
 def test_the_warm_up_leaves_nothing_to_compile_and_there_is_one_version_of_each_kernel():
-    for kind in ("linear models", "trees", "completions"):
-        warm.ENGINES[kind]()
+    for exercise in warm.ENGINES.values():
+        exercise()
     before = {name: list(kernel.signatures) for name, kernel in kernels().items()}
-    assert len(before) >= 16
+    assert len(before) >= 25
     assert {name: len(known) for name, known in before.items() if len(known) != 1} == {
-        "armin.models.walk.walk": 2  # leaves in single and in double precision
+        "armin.models.walk.walk": 2,  # leaves in single and in double precision
+        "armin.solve.search.relu.loop.run": 2,  # one hidden layer, and more
     }
     for seed in range(6):
-        for kind in ("linear", "trees"):
+        for kind in ("linear", "trees", "mixture", "relu", "deep"):
             options = {"weighted": seed % 2 == 1, "n_rules": seed % 3, "mode": "reach" if seed > 2 else "shift"}
             problem = random_problem(
                 np.random.default_rng(seed), kind, aggregate="max" if seed == 4 else "sum", **options

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from armin.models.kinds import ReluNetwork, TreeEnsemble
+from armin.models.kinds import Above, ReluNetwork, TreeEnsemble
 from armin.problem import Problem
 from armin.solve.search import search, search_best, search_path
-from armin.solve.search.dive import Nearby, dive
+from armin.solve.search.dive import Nearby, dive, dive_together
 from armin.solve.search.goals import Cheapest, Frontier, Goal, Several
 from armin.solve.search.relu import engine as relu_engine
 from armin.solve.search.relu.nearby import ReluNearby
@@ -19,7 +19,7 @@ from armin.solve.search.trees import engine as trees_engine
 from armin.solve.search.trees.leaves import reduce_problem
 from armin.solve.search.trees.nearby import TreesNearby
 
-from problems import Kind, problems, random_problem
+from problems import Kind, problems, random_problem, stump, stumps
 from searching import check, check_best, check_path, frontier, with_bans
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -115,3 +115,88 @@ def test_a_dive_takes_the_same_way_every_time(kind: Kind) -> None:
         goal: Goal = Cheapest(problem)
         ways.append([goal.worst for _ in dive(problem, goal, nearby_of(problem), 60)])
     assert ways[0] == ways[1]
+
+
+def _additive(kind: Kind) -> TreeEnsemble | ReluNetwork:
+    """Six inputs added up, at least 12: two stumps for each, or neurons."""
+    if kind == "trees":
+        trees = [stump(d, cut, 0.0, gain) for d in range(6) for cut, gain in ((0.5, 1.0), (3.5, 3.0))]
+        return stumps(trees, 6, Above(12.0))
+    deep = [np.eye(6)] if kind == "deep" else []
+    biases = (*(np.zeros(6) for _ in range(1 + len(deep))), np.array([-12.0]))
+    return ReluNetwork((np.eye(6), *deep, np.ones((6, 1))), biases, Above(0.0))
+
+
+@pytest.mark.parametrize("kind", ["trees", "relu", "deep"])
+def test_steps_that_do_their_share_get_there_where_cheap_ones_use_up_the_changes(kind: Kind) -> None:
+    amounts, costs = [0.0, 1.0, 4.0], [0.0, 0.1, 2.0]  # the small change is the better bargain, but three are allowed
+    each = range(6)
+    problem = Problem.from_tables(
+        np.zeros((1, 6)), dict.fromkeys(each, amounts), dict.fromkeys(each, costs), _additive(kind), 1, max_changes=3
+    )
+    goal = Cheapest(problem)
+    for _, _ in zip(range(3), dive(problem, goal, nearby_of(problem), 60), strict=False):
+        pass
+    assert goal.best is not None
+    assert goal.best[0] == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("kind", ["trees", "relu", "deep"])
+def test_the_answer_is_the_same_after_the_beginning_of_a_dive(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees_engine, "_SOONER", 1 << 60)
+    monkeypatch.setattr(trees_engine, "_MORE", 0)
+    monkeypatch.setattr(relu_engine, "SOON", 0)
+    monkeypatch.setattr(relu_engine, "LATER", 0)
+
+    @QUICK
+    @given(with_bans(kind))
+    def law(problem: Problem) -> None:
+        check(problem, search(problem))
+        check_path(problem, search_path(problem))
+
+    law()
+
+
+def test_what_helps_together_is_true_and_no_dearer_than_before() -> None:
+    @QUICK
+    @given(problems(("relu", "deep")), st.integers(1, 4))
+    def law(problem: Problem, few: int) -> None:
+        goal, plan = Cheapest(problem), plan_of(problem, problem.model)
+        near, rough = ReluNearby(plan), ReluNearby(plan, few)
+        for _ in dive(problem, goal, near, 4):
+            pass
+        before = goal.worst
+        for _ in dive_together(problem, goal, near, rough, 60):
+            pass
+        assert goal.worst <= before
+        if goal.best is not None:
+            assert problem.is_solved_by(goal.best[1])
+            assert goal.best[0] == problem.cost(goal.best[1])
+
+    law()
+
+
+def test_changes_that_help_only_together_are_found() -> None:
+    """Every single change of the first two inputs makes matters worse; both help more than anything else."""
+    first = np.array([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
+    # 3 relu(a + b - 1) - 2 |a - b| + c: alone, a and b cost two, together they give three
+    weights = (
+        np.hstack([first[:, :1], first[:, 1:2], -first[:, 1:2], first[:, 2:]]),
+        np.array([[3.0], [-2], [-2], [1]]),
+    )
+    model = ReluNetwork(weights, (np.array([-1.0, 0, 0, 0]), np.array([-3.0])), Above(0.0))
+    problem = Problem.from_tables(
+        np.zeros((2, 3)),
+        {0: [0, 1], 1: [0, 1], 2: [0, 1, 2, 3]},
+        {0: [0, 1], 1: [0, 1], 2: [0, 1, 2, 30]},
+        model,
+        2,
+        max_changes=3,
+    )
+    plan = plan_of(problem, model)
+    assert isinstance(problem.model, ReluNetwork)
+    goal = Cheapest(problem)
+    goal.offer((0, 0, 3), 30.0, 2.0)
+    for _ in dive_together(problem, goal, ReluNearby(plan), ReluNearby(plan, 1), 10):
+        pass
+    assert goal.best == (2.0, (1, 1, 0))

@@ -1,15 +1,16 @@
 """A good plan at once: greedy steps and exchanges, over the exact effect of every single change.
 
 An engine that can tell what each single change does (:class:`Nearby`) gets a plan before it has proved anything. From
-"keep", the changes that help most for their price are made until enough candidates are accepted; then changes are taken
-back, up to three at a time, and replaced by others as long as that is cheaper. No step is random. A margin that is too
-small to be sure of its sign is asked of the problem itself before a choice is offered to the goal, so a dive may be
-wrong about rounding on its way, but never about an answer.
+"keep", the changes that help most for their price are made until enough candidates are accepted: first among those that
+do their share of what is lacking, so that the changes allowed suffice, then among all. Then changes are taken back, up
+to three at a time, and replaced by others as long as that is cheaper. Changes that help only together are found in a
+table of pairs. No step is random. A margin that is too small to be sure of its sign is asked of the problem itself
+before a choice is offered to the goal, so a dive may be wrong about rounding on its way, but never about an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import chain, combinations
 from typing import Protocol
 
@@ -17,15 +18,22 @@ import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
-from armin.solve.search.goals import Frontier, Goal
+from armin.solve.search.goals import Cheapest, Frontier, Goal
 
-__all__ = ["Nearby", "dive"]
+__all__ = ["Nearby", "dive", "dive_together"]
 
 POWERS = (1.0, 0.5, 0.0)
 """How much the price of a greedy step counts: by what its help is divided, as a power of the price."""
 
+SHARED = (0.5, 1.0)
+"""The same for steps that do their share of what is lacking."""
+
 BRANCHES = 4
 """Replacements that are followed one step further when one alone is not enough."""
+
+PAIRED, WIDTH, TOGETHER = 128, 10, 4
+"""Of changes that are looked at together: how many are paired with all others; how many combinations of each size are
+kept, for each of two powers of the price; and the size that they may grow to with greedy steps."""
 
 LEVELS = (1.0, 0.75, 0.5)
 """Shares of the weight at which points of a path are looked for."""
@@ -74,15 +82,30 @@ def dive(problem: Problem, goal: Goal, nearby: Nearby, looks: int) -> Iterator[N
             yield from _Dive(problem, goal, nearby, required, looks // len(wanted)).run()
 
 
+def dive_together(problem: Problem, goal: Cheapest, nearby: Nearby, rough: Nearby, looks: int) -> Iterator[None]:
+    """Offer choices that begin with changes which help together, whatever each of them does alone.
+
+    Parameters
+    ----------
+    problem, goal, nearby, looks : as in :func:`dive`; ``looks`` are those of ``nearby``
+    rough : the same as ``nearby`` for few moves
+    """
+    if rough.feature.size and problem.limit > 1:
+        together = _Dive(problem, goal, rough, problem.required, 2 * PAIRED)
+        yield from _Dive(problem, goal, nearby, problem.required, looks).run_together(together)
+
+
 class _Dive:
     """One dive for one required weight."""
 
     def __init__(self, problem: Problem, goal: Goal, nearby: Nearby, required: float, looks: int) -> None:
         self.problem, self.goal, self.nearby, self.looks = problem, goal, nearby, looks
         self.required = required - WEIGHT_TOLERANCE * float(problem.weights.sum())
-        self.whole = bool(np.all(problem.weights == np.floor(problem.weights)))
         decision = getattr(problem.model, "decision", None)
-        self.rounds = decision is not None and decision.blur > 0.0  # then margins do not decide
+        rounds = decision is not None and decision.blur > 0.0
+        whole = bool(np.all(problem.weights == np.floor(problem.weights)))
+        # whether margins rule out what the model need not be asked: quicker where many candidates were merged
+        self.sure = whole and not rounds and 2 * nearby.weight.size <= problem.n_candidates
         self.best: Choice | None = None
         self.bound = float("inf")
         self.extra = 0.0  # by how much the thinned candidates are too easy
@@ -94,6 +117,9 @@ class _Dive:
     def run(self) -> Iterator[None]:
         """Greedy starts, the best improved by exchanges; then other starts, and exchanges again."""
         keep = self.problem.keep
+        self._take_over()
+        for power in SHARED:
+            yield from self._descend(keep, power, shared=True)
         for power in POWERS:
             yield from self._descend(keep, power)
         yield from self._improve()
@@ -103,8 +129,47 @@ class _Dive:
         if self.best != before:
             yield from self._improve()
 
+    def run_together(self, rough: _Dive) -> Iterator[None]:
+        """Greedy starts after the changes that are best together in a rough dive, the best improved by exchanges."""
+        self._take_over()
+        before = self.best
+        for start in (yield from rough.together(self.bound)):
+            self.extra = 0.0  # other candidates may be in the way there
+            yield from self._descend(start, 0.5, shared=True)
+        if self.best != before:
+            yield from self._improve()
+
+    def together(self, bound: float) -> Generator[None, None, list[Choice]]:
+        """Combinations of changes that help most for their price, among those that cost less than ``bound``.
+
+        All changes alone, whether they help or not; of all that can be added to them the best; and so on, up to one
+        change less than are allowed.
+        """
+        self.bound, keep = bound, self.problem.keep
+        start = self._look(keep)[1][np.flatnonzero(self.nearby.option == 0)[0]]
+        alone = self._added(keep)[0]
+        front = alone[:: 1 + len(alone) // PAIRED]
+        for _ in range(min(self.problem.limit, TOGETHER) - 2):
+            grown = list[tuple[float, float, Choice]]()
+            for choice in front:
+                choices, cost, lacking = self._added(choice)
+                helps = np.flatnonzero(lacking < start).tolist()
+                grown += [(float(start - lacking[i]), float(cost[i]), choices[i]) for i in helps]
+                yield
+            front = _best_of(grown)
+        return front[: 2 * WIDTH]
+
+    def _added(self, choice: Choice) -> tuple[list[Choice], FloatArray, FloatArray]:
+        """The choices with one change more that cost less than the bound; their cost, and what they lack."""
+        _, lacking = self._look(choice)
+        cost, allowed = self._moves(choice)
+        kept = np.array(choice, dtype=np.intp)[self.nearby.feature] == 0
+        more = np.flatnonzero(allowed & (cost < self.bound) & kept & (self.nearby.option != 0))
+        return [self._after(choice, int(i)) for i in more], cost[more], lacking[more]
+
     def _improve(self) -> Iterator[None]:
         """Exchanges, as long as they help."""
+        self._take_over()
         start: Choice | None = None
         while self.best is not None and self.best != start and self.looks > 0:
             start = self.best
@@ -112,6 +177,15 @@ class _Dive:
                 yield from self._exchange(start, size)
                 if self.best != start:
                     break
+
+    def _take_over(self) -> None:
+        """Go on from what the search found meanwhile, if that is cheaper."""
+        if isinstance(self.goal, Cheapest) and self.goal.best is not None and self.goal.best[0] < self.bound:
+            cost, choice = self.goal.best
+            known = set(zip(self.nearby.feature.tolist(), self.nearby.option.tolist(), strict=True))
+            if all((d, j) in known for d, j in enumerate(choice) if j):
+                self.best = choice
+            self.bound = cost
 
     def _look(self, choice: Choice) -> tuple[FloatArray, FloatArray]:
         """Accepted weight after every move, and what those that are to be accepted lack: the easiest that suffice."""
@@ -166,9 +240,12 @@ class _Dive:
         problem, cost = self.problem, self.problem.cost(choice)
         if choice in self.refused or cost >= self.bound or not problem.allows(choice):
             return False
-        margins = self.nearby.margins(choice, self.all)
-        weight = float(self.nearby.weight[margins >= 0.0].sum())
-        if self.rounds or not self.whole or weight >= self.required or np.abs(margins).min() <= self.nearby.slack:
+        weight = self.required
+        if self.sure:
+            margins = self.nearby.margins(choice, self.all)
+            if np.abs(margins).min() > self.nearby.slack:
+                weight = float(self.nearby.weight[margins >= 0.0].sum())
+        if weight >= self.required:
             weight = problem.weight_accepted(choice)  # what is offered was evaluated by the model itself
         if weight < self.required:
             self.extra = max(self.extra, self.required - weight)
@@ -178,19 +255,26 @@ class _Dive:
         self.best, self.bound = choice, cost
         return True
 
-    def _descend(self, choice: Choice, power: float) -> Iterator[None]:
+    def _descend(self, choice: Choice, power: float, shared: bool = False) -> Iterator[None]:
         """Take the moves that help most for their price, until one of them makes the choice valid."""
         for _ in range(2 * self.problem.limit + 2):
-            if self.looks <= 0 or self._take(choice) is not None:
+            if self.looks <= 0:
                 return
+            found = self._take(choice)
             yield
-            order = self._ranked(choice, power)
+            if found is not None:
+                return
+            order = self._ranked(choice, power, shared)
             if order.size == 0:
                 return
             choice = self._after(choice, int(order[0]))
 
-    def _ranked(self, choice: Choice, power: float) -> IntArray:
-        """Moves that help, those that help most for their price first."""
+    def _ranked(self, choice: Choice, power: float, shared: bool = False) -> IntArray:
+        """Moves that help, those that help most for their price first.
+
+        With ``shared``, those come first that leave no more to each of the changes still allowed than they did, and
+        where there are none, those that help most, whatever their price.
+        """
         _, lacking = self._look(choice)
         cost, allowed = self._moves(choice)
         now = np.array(choice, dtype=np.intp)
@@ -198,6 +282,11 @@ class _Dive:
         help_ = lacking[same[0]] - lacking
         useful = np.flatnonzero(allowed & (cost < self.bound) & (help_ > 0.0))
         more = np.maximum(cost[useful] - self.problem.cost(choice), 1e-9)
+        if shared:
+            left = max(1, self.problem.limit - int(np.count_nonzero(now)))
+            enough = help_[useful] * left >= lacking[same[0]]
+            power = power if enough.any() else 0.0
+            useful, more = (useful[enough], more[enough]) if enough.any() else (useful, more)
         order = np.argsort(-help_[useful] / more**power, kind="stable")
         return np.asarray(useful[order])
 
@@ -209,9 +298,12 @@ class _Dive:
             if size == 3:
                 yield from self._descend(rest, 1.0)
             for choice in chain([rest], self._after_branches(rest)) if size < 3 else ():
-                if self.looks <= 0 or self._take(choice) is not None:
+                if self.looks <= 0:
                     return
+                found = self._take(choice)
                 yield
+                if found is not None:
+                    return
             if self.looks <= 0 or self.best != start:
                 return
 
@@ -233,6 +325,21 @@ class _Dive:
                 if len(chosen) >= before + BRANCHES // 2:
                     break
         return chosen
+
+
+def _best_of(grown: list[tuple[float, float, Choice]]) -> list[Choice]:
+    """Of combinations with their help and cost, those that help most for their price, each for other features."""
+    found = dict[Choice, None]()
+    for power in (1.0, 0.5):
+        met = set[frozenset[int]]()
+        for _, _, choice in sorted(grown, key=lambda one: (-one[0] / max(one[1], 1e-9) ** power, one[2])):
+            changed = frozenset(d for d, j in enumerate(choice) if j)
+            if changed not in met:
+                met.add(changed)
+                found[choice] = None
+            if len(met) >= WIDTH:
+                break
+    return list(found)
 
 
 def _thinned(margins: FloatArray, weight: FloatArray, most: int) -> tuple[IntArray, FloatArray]:

@@ -14,7 +14,7 @@ from armin.models.maps import Map
 from armin.problem import Options, Problem
 from armin.schema import Feature, Schema
 from armin.solve.search import search, search_best, search_path
-from armin.solve.search.dive import dive
+from armin.solve.search.dive import Nearby, dive
 from armin.solve.search.goals import Cheapest
 from armin.solve.thin import ready
 
@@ -91,14 +91,25 @@ def _trees() -> None:
         problem = _ask(model)  # a sum of tables
         _ask(_chain(precision), 3)  # and one that is none
         model.accepts(np.zeros((20_000, 2)))  # so many rows that the compiled walk is taken
-        for _ in dive(problem, Cheapest(problem), TreesNearby(reduce_problem(problem, model)), 4):
-            pass
+        _look_around(problem, TreesNearby(reduce_problem(problem, model)))
 
 
 def _mixtures() -> None:
+    from armin.solve.search.mixed.engine import start_mixed
+
     line = LinearModel(np.ones((1, 3)), -2.0 * np.ones(1), Above(0.0))
     terms = (Term(line, np.ones(1), (Map.logistic(),)), Term(_chain("float64"), np.ones(1)))
-    _ask(ScoreMixture(terms, 1.0, 1e-9, lambda rows: rows[:, 0] > 0.0, 3), 3)
+    model = ScoreMixture(terms, 1.0, 1e-9, lambda rows: rows[:, 0] > 0.0, 3)
+    problem = _ask(model, 3)
+    engine = start_mixed(problem, model, True)
+    if engine is not None:
+        _look_around(problem, engine.nearby())
+
+
+def _look_around(problem: Problem, nearby: Nearby) -> None:
+    """What is compiled only where a first plan is looked for."""
+    for _ in dive(problem, Cheapest(problem), nearby, 4):
+        pass
 
 
 def _networks() -> None:

@@ -75,18 +75,25 @@ def _all_moves(problem: Problem, model: LinearModel, rows: Folded) -> Gains | No
     options, n_rows = problem.options, rows.offset.size
     sizes = [o.size for o in options]
     start = np.cumsum([0, *sizes])
-    low, high = np.full((n_rows, start[-1]), np.inf), np.full((n_rows, start[-1]), -np.inf)
+    low = high = np.zeros((n_rows, start[-1]))
     largest = np.zeros(model.n_inputs)
     plain = [o.outcomes.shape[::2] == (1, 1) for o in options]  # one input, which is the same for all candidates
+    alike = all(plain)
     if any(plain):
         column = np.concatenate([o.columns for o, alone in zip(options, plain, strict=True) if alone])
         value = np.concatenate([o.outcomes[0, :, 0] for o, alone in zip(options, plain, strict=True) if alone])
         size_of = np.array([size for size, alone in zip(sizes, plain, strict=True) if alone])
-        first, where = np.cumsum(size_of) - size_of, slice(None) if all(plain) else np.repeat(plain, sizes)
+        first = np.cumsum(size_of) - size_of
         weight = np.repeat(rows.coefficients[:, column], size_of, axis=1)
-        low[:, where] = high[:, where] = value * weight - np.repeat(value[first], size_of) * weight
+        move = value * weight - np.repeat(value[first], size_of) * weight
+        if alike:
+            low = high = move
+        else:
+            low[:, np.repeat(plain, sizes)] = move
         largest[column] = np.maximum.reduceat(np.abs(value), first)
-    for d in () if all(plain) else np.flatnonzero(~np.array(plain)).tolist():
+    if not alike:
+        high = low.copy()
+    for d in () if alike else np.flatnonzero(~np.array(plain)).tolist():
         option, part = options[d], slice(start[d], start[d + 1])
         outcomes = np.ascontiguousarray(option.outcomes, dtype=np.float64)
         mine = np.full((2, n_rows, option.size), np.inf)

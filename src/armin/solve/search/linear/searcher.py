@@ -87,7 +87,7 @@ class Searcher:
     @property
     def keep_may_do(self) -> bool:
         """Whether changing nothing may be valid here."""
-        return not self.context.forced.any() and (not self.scalar or self.work.number[LEAST] <= 0.0)
+        return (not self.scalar or self.work.number.item(LEAST) <= 0.0) and not self.context.forced.any()
 
     @cached_property
     def share(self) -> int:

@@ -17,7 +17,7 @@ from armin.solve.search.mixed.joined import Joined, join_members
 from armin.solve.search.mixed.nearby import MixedNearby
 from armin.solve.search.mixed.nodes import explore
 from armin.solve.search.trees.data import NODES
-from armin.solve.search.trees.engine import FEW_LOOKS, Run, TreeEngine, budgets, is_large, new_state
+from armin.solve.search.trees.engine import Run, TreeEngine, budgets, is_large, new_state
 from armin.solve.search.trees.leaves import Reduced, reduce_problem
 from armin.solve.search.trees.tables import build_tables
 
@@ -25,6 +25,7 @@ __all__ = ["MixedEngine", "start_mixed"]
 
 _NEVER = 1 << 60
 _SOON = 12_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
+_LOOKS = 30  # of a dive
 
 
 @dataclass(eq=False)
@@ -59,7 +60,7 @@ class MixedEngine(TreeEngine):
     ) -> None:
         super().__init__(reduced, cap, dearest, large)
         self.mixture, self.joined = mixture, joined
-        self.soon, self.looks = _SOON, FEW_LOOKS
+        self.soon, self.looks = _SOON, _LOOKS
 
     def nearby(self) -> Nearby:
         """What a dive looks at."""

@@ -61,7 +61,7 @@ def _look(
 ) -> None:  # pragma: no cover - compiled
     """Margins of the candidates ``who``; with ``all_``, for every move the accepted weight and what is lacking."""
     slots, terms, size = walk.first.size - 1, walk.start.size, walk.cell.size
-    shared, gain, now, line = space.shared, space.gain, space.now, lines.line
+    shared, gain, now, line = space.shared, space.gain[0], space.now, lines.line
     wide = gain.shape[1] if all_ else 0
     base, score = space.score[0], space.score[1]
     for m in range(terms):

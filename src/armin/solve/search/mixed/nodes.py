@@ -16,6 +16,7 @@ from armin.solve.search.trees.data import (
     CHANGED,
     CHANGES,
     CONTEXT,
+    ENTERED,
     GROUPS,
     HEAD,
     KIND,
@@ -95,6 +96,7 @@ def _enter(
                 most = max(most, mixed.base[UNIONS + g, m])
             mixed.base[u, m] = most
     state.counter[GROUPS] = groups
+    state.counter[ENTERED] += groups
 
 
 @entry_bare

@@ -11,7 +11,7 @@ import numpy as np
 from armin.models.kinds import ReluNetwork
 from armin.models.sums import largest_inputs
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
-from armin.solve.search.dive import dive
+from armin.solve.search.dive import dive, dive_together
 from armin.solve.search.goals import BETTER, Bans, Cheapest, Goal, Stairs, consider, wanted
 from armin.solve.search.relu.data import (
     NEWEST,
@@ -48,6 +48,9 @@ EARLY_NODES = 4000
 
 SOON, LOOKS = 10, 120
 """Shares of work after which a dive is worth its time, and how often it may look around."""
+
+LATER, ROUGH = 100, 4
+"""Shares of work after which a dive from changes that help together is, and how many of each feature it combines."""
 
 GLANCE = 64
 """Nodes spent on the question whether any case of a group can have what is wanted."""
@@ -102,7 +105,7 @@ class ReluEngine:
         self.refused: list[Choice] = sorted(plan.problem.forbidden)
         self.version = 0
         self.bans: Bans | None = None
-        self.dived = False
+        self.dived = self.combined = False
 
     def search(self, goal: Goal) -> Iterator[None]:
         """Few changes first, which soon give good choices; then all."""
@@ -153,6 +156,8 @@ class ReluEngine:
                 yield from self._dive(goal)
                 if last is not None:
                     return
+            elif isinstance(goal, Cheapest) and self.nodes > LATER * _share(task.tables, task.deep):
+                yield from self._dive_together(goal)
         if last is None:
             self.bound = goal.worst
 
@@ -161,6 +166,14 @@ class ReluEngine:
         self.dived = True
         yield from dive(self.plan.problem, goal, ReluNearby(self.plan), LOOKS)
         self._news(goal)
+
+    def _dive_together(self, goal: Cheapest) -> Iterator[None]:
+        """Look for a choice whose changes help only together, once."""
+        if not self.combined:
+            self.combined = True
+            near, rough = ReluNearby(self.plan), ReluNearby(self.plan, ROUGH)
+            yield from dive_together(self.plan.problem, goal, near, rough, LOOKS)
+            self._news(goal)
 
     def _bound(self, group: Group, limit: int, goal: Goal) -> float:
         """What a choice of a group that is wanted costs at least; infinite where there is none."""

@@ -20,6 +20,7 @@ from armin.solve.search.trees.data import (
     CONTEXT,
     COST,
     COUNT,
+    ENTERED,
     GROUPS,
     HEAD,
     MASK,
@@ -112,6 +113,7 @@ def enter(tables: Trees, state: State, stairs: Stairs, chosen: Node) -> None:  #
                 word |= state.mask[UNIONS + g, i]
             state.mask[u, i] = word
     state.counter[GROUPS] = groups
+    state.counter[ENTERED] += groups
 
 
 @called

@@ -35,10 +35,10 @@ START, SLACK, WAY = range(3)
 NONE, ALL, KEPT = range(3)
 """Rows of ``Trees.masks``: nothing, all leaves, and where the masks of kept features begin."""
 
-TOP, NODES, GROUPS, CHANGES, TOUCHED, PLAIN, TRIED, CUT = range(8)
+TOP, NODES, GROUPS, CHANGES, TOUCHED, PLAIN, TRIED, CUT, ENTERED = range(9)
 """Entries of ``State.counter``: open nodes, nodes visited, groups of the present context, how many features it changes,
-how many entries of ``State.touched`` count, up to how many nodes the plain bound has to do, and how often the other one
-was tried on a box of late, and cut it off."""
+how many entries of ``State.touched`` count, up to how many nodes the plain bound has to do, how often the other one
+was tried on a box of late, and cut it off; and the groups of all contexts so far."""
 
 CAP, PROVED, STAGE, CONTEXT = range(4)
 """Entries of ``State.number``: budget, cost below which all is known, budget at the start of the stage, cost of the

@@ -20,6 +20,7 @@ from armin.solve.search.trees.data import (
     CHANGED,
     COST,
     COUNT,
+    ENTERED,
     ENTRY,
     GROUPS,
     HEAD,
@@ -46,14 +47,19 @@ from armin.solve.stopping import clock
 __all__ = ["Run", "TreeEngine", "budgets", "is_large", "new_state", "start_trees"]
 
 _STEP = 1.5  # from one budget to the next
+_LEAP = 8.0  # of what a plan costs, the part below which budgets are not worth their time
 _LARGE = 5000  # leaves from which tables are made anew for each budget
 _FEW_NODES, _MANY_NODES = 2000, 20_000  # between two looks at what was found, and whether a dive would help
+_FIRST_NODES = 250  # the same while there is no plan
 _SLICE, _SLICE_NODES = 0.01, 50  # seconds between two looks at the clock, about; and nodes in the first of them
 _PLAIN = 3000  # nodes of a stage that get by with the plain bound: most problems end before
 _NEVER = 1 << 60
-_SOON = 4_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
+_SOON = 5_000_000  # nodes times words, for every 64 groups, after which a dive is worth its time
+_SOONER = 10  # a dive begins after this part of that, if there is no plan,
+_MORE = 8  # and stops after so many looks more, once there is one
+_WORDS = 6  # of a group that take as long to make as one of a node takes to visit
 _HEAVY = 12  # what a node with the second bound takes, compared with the plain one
-_LOOKS, FEW_LOOKS = 120, 30  # of a dive, in small and in large models
+_LOOKS, _FEW_LOOKS = 120, 60  # of a dive, in small and in large models
 
 
 @dataclass(eq=False)
@@ -87,9 +93,10 @@ class Run:
 
     @property
     def work(self) -> int:
-        """About how much was done: nodes times words, for every 64 groups."""
-        nodes = self.nodes + (_HEAVY - 1) * self.heavy
-        return nodes * self.state.work.size * (1 + int(self.state.counter[GROUPS]) // 64)
+        """About how much was done: nodes times words, for every 64 groups; and the groups that were made."""
+        nodes, count = self.nodes + (_HEAVY - 1) * self.heavy, self.state.counter
+        made = int(count[ENTERED]) * int(self.state.masks.shape[1]) // _WORDS
+        return nodes * self.state.work.size * (1 + int(count[GROUPS]) // 64) + made
 
     def begin(self, cap: float, proved: float, plain: int = _PLAIN) -> None:
         """Start at the root, for choices that cost less than ``cap``; those below ``proved`` are all known.
@@ -164,7 +171,7 @@ def new_state(problem: Problem, search: TreeSearch) -> tuple[State, State]:
         State,
         {
             "stack": (np.int64, (depth, width)),
-            "counter": (np.int64, (8,)),
+            "counter": (np.int64, (9,)),
             "number": (np.float64, (4,)),
             "weight": (np.float64, (n,)),
             "mask": (np.uint64, (UNIONS + n, words - shape.own_word)),
@@ -219,8 +226,9 @@ class TreeEngine:
     def __init__(self, reduced: Reduced, cap: float, dearest: float, large: bool) -> None:
         self.reduced, self.cap, self.dearest, self.large, self.bound = reduced, cap, dearest, large, 0.0
         self.run: Run | None = None
-        self.soon, self.looks = _SOON, FEW_LOOKS if large else _LOOKS
+        self.soon, self.looks = _SOON, _FEW_LOOKS if large else _LOOKS
         self._dived = False
+        self._diving: Iterator[None] | None = None
 
     @property
     def nodes(self) -> int:
@@ -242,7 +250,7 @@ class TreeEngine:
         if self.large:
             yield from self._dive(goal)
             if goal.worst < np.inf:
-                self.cap = max(self.cap, goal.worst / 8.0)  # tables for each of many tiny budgets would take too long
+                self.cap = max(self.cap, goal.worst / _LEAP)  # tables for each of many tiny budgets would take too long
         if self.bound > 0.0:  # more is wanted: the tables may have been made for less
             self.cap = max(self.cap, 1.1 * self.bound)
         if self.run is None or (self.large and self.bound > 0.0):
@@ -252,8 +260,11 @@ class TreeEngine:
             run.begin(min(self.cap, goal.worst), self.bound, _PLAIN if hard else _NEVER)
             while not run.finished:
                 yield from run.slices(goal, self._share())
-                if not run.finished and hard and run.work > self.soon:
-                    yield from self._dive(goal)
+                if hard and not self._dived:
+                    if not run.finished and run.work > self.soon:
+                        yield from self._dive(goal)
+                    elif goal.best is None and run.work > self.soon // _SOONER:
+                        yield from self._begin_dive(goal)
                     run.state.number[CAP] = min(run.state.number[CAP], goal.worst)
             if goal.worst <= self.cap or self.cap > self.dearest:
                 self.bound = goal.worst
@@ -263,6 +274,8 @@ class TreeEngine:
                 step *= _STEP  # dearer budgets add little: hurry
             before = now
             self.bound, self.cap = self.cap, step * self.cap if self.cap < self.dearest else np.inf
+            if self._diving is not None and goal.worst < np.inf:
+                self.cap = max(self.cap, goal.worst / _LEAP)
             # a budget with next to nothing in it is no share of work
             if self.large or run.nodes - seen > _FEW_NODES // 4:
                 seen = run.nodes
@@ -273,16 +286,32 @@ class TreeEngine:
 
     def _share(self) -> int:
         """Nodes between two looks at whether a dive would help."""
-        return _MANY_NODES if self._dived and not self.large else _FEW_NODES
+        if self._dived and not self.large:
+            return _MANY_NODES
+        return _FEW_NODES if self._dived or self._diving is not None else _FIRST_NODES
 
     def _dive(self, goal: Goal) -> Iterator[None]:
         """Look for a good choice without proof, once."""
         if not self._dived:
             self._dived = True
-            yield
-            nearby = self.nearby()
-            yield
-            yield from dive(self.reduced.problem, goal, nearby, self.looks)
+            if self._diving is None:
+                yield
+                self._diving = self._new_dive(goal)
+                yield
+            yield from self._diving
+
+    def _begin_dive(self, goal: Goal) -> Iterator[None]:
+        """Begin a dive, up to a little after the first choice that it finds."""
+        if self._diving is None:
+            self._diving, more = self._new_dive(goal), _MORE
+            for _ in self._diving:
+                yield
+                more -= goal.best is not None
+                if more < 0:
+                    return
+
+    def _new_dive(self, goal: Goal) -> Iterator[None]:
+        return dive(self.reduced.problem, goal, self.nearby(), self.looks)
 
     def _renew(self, goal: Goal) -> Iterator[None]:
         """Tables for the present budget, after a short look at a larger one if nothing was found yet."""

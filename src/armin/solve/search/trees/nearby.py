@@ -26,9 +26,11 @@ from armin.solve.search.words import Bits, Ints, any_number, lowest_bit
 
 __all__ = ["Scores", "Space", "TreesNearby", "Walk", "shape_of", "walk_trees"]
 
-_STEPS = 200_000
+_STEPS = 100_000
 """Splits that one look around a point may pass, about; more candidates than that allows are thinned out."""
 
+BLOCK = 16
+"""Candidates that go through a tree one after the other, while it is at hand: a large forest is larger than caches."""
 
 LEFT, RIGHT, TEST, SLOT = range(4)
 """Columns of ``Walk.node``."""
@@ -56,9 +58,9 @@ class Space(NamedTuple):
     room: Bits  # (S + 1 + depth, W) cells that pass the splits so far; those of a walk that turned off
     stack: Ints
     shared: FloatArray  # (R, cells + S) gains in the trees in which candidates do not differ
-    gain: FloatArray  # (R, cells + S)
+    gain: FloatArray  # (BLOCK, R, cells + S)
     nothing: FloatArray  # (R, 1)
-    score: FloatArray  # (2, R)
+    score: FloatArray  # (1 + BLOCK, R)
     now: Ints  # (S,) the point
     margin: FloatArray  # (N',)
     accepted: FloatArray  # (moves,)
@@ -113,33 +115,40 @@ def walk_trees(
     ``gain`` has one entry more than cells for each slot, and holds differences: see ``_note``. Without ``all_``, only
     the scores are wanted.
     """
-    slots, width = walk.first.size - 1, walk.bits.shape[1]
     for t in range(walk.roots.size):
-        if walk.own[t] != own:
-            continue
-        home = walk.roots[t]
-        while walk.node[home, TEST] >= 0:
-            home = walk.node[home, _side(walk, home, now)]
-        for r in range(score.size):
-            score[r] += walk.value[home, r]
-        node, size = walk.roots[t], 0
-        while all_ and node != home:
-            s, side, test = walk.node[node, SLOT], _side(walk, node, now), walk.node[node, TEST]
-            if s < slots - 1:
-                # cells that pass all splits on the slot so far and turn off here
-                some = False
-                for w in range(width):
-                    turn = ~walk.bits[test, w] if side == LEFT else walk.bits[test, w]
-                    room[slots, w] = room[s, w] & turn
-                    room[s, w] &= ~turn
-                    some |= room[slots, w] != 0
-                if some:
-                    _turn_off(walk, walk.node[node, LEFT + RIGHT - side], s, home, now, gain, room, stack)
-                stack[stack.size - 1 - size] = s
-                size += 1
-            node = walk.node[node, side]
-        for k in range(size):
-            _all_cells(walk, stack[stack.size - 1 - k], room[stack[stack.size - 1 - k]])
+        if walk.own[t] == own:
+            _walk_tree(walk, t, now, score, gain, room, stack, all_)
+
+
+@called
+def _walk_tree(
+    walk: Walk, t: int, now: Ints, score: FloatArray, gain: FloatArray, room: Bits, stack: Ints, all_: bool
+) -> None:  # pragma: no cover - compiled
+    """As :func:`walk_trees`, for one tree."""
+    slots, width = walk.first.size - 1, walk.bits.shape[1]
+    home = walk.roots[t]
+    while walk.node[home, TEST] >= 0:
+        home = walk.node[home, _side(walk, home, now)]
+    for r in range(score.size):
+        score[r] += walk.value[home, r]
+    node, size = walk.roots[t], 0
+    while all_ and node != home:
+        s, side, test = walk.node[node, SLOT], _side(walk, node, now), walk.node[node, TEST]
+        if s < slots - 1:
+            # cells that pass all splits on the slot so far and turn off here
+            some = False
+            for w in range(width):
+                turn = ~walk.bits[test, w] if side == LEFT else walk.bits[test, w]
+                room[slots, w] = room[s, w] & turn
+                room[s, w] &= ~turn
+                some |= room[slots, w] != 0
+            if some:
+                _turn_off(walk, walk.node[node, LEFT + RIGHT - side], s, home, now, gain, room, stack)
+            stack[stack.size - 1 - size] = s
+            size += 1
+        node = walk.node[node, side]
+    for k in range(size):
+        _all_cells(walk, stack[stack.size - 1 - k], room[stack[stack.size - 1 - k]])
 
 
 @called
@@ -193,50 +202,57 @@ def _look(
     walk: Walk, space: Space, common: Ints, local: Ints, who: Ints, weight: FloatArray, counts: BoolArray, all_: bool
 ) -> None:  # pragma: no cover - compiled
     """Margins of the candidates ``who``; with ``all_``, for every move the accepted weight and what is lacking."""
-    slots, rows, size = walk.first.size - 1, walk.start.size, walk.cell.size
-    shared, gain, now = space.shared, space.gain, space.now
-    wide = gain.shape[1] if all_ else 0
-    base, score = space.score[0], space.score[1]
+    rows, shared, now = walk.start.size, space.shared, space.now
+    wide = shared.shape[1] if all_ else 0
     for r in range(rows):
-        base[r] = walk.start[r]
+        space.score[0, r] = walk.start[r]
         for c in range(wide):
             shared[r, c] = 0.0
     for o in range(space.accepted.size):
         space.accepted[o], space.lacking[o] = 0.0, 0.0
     for s in range(common.size):
         now[s] = common[s]
-    for i in range(-1, who.size):  # first the trees in which candidates do not differ
-        n = who[max(i, 0)]
-        if i >= 0:
-            for f in range(local.shape[0]):
-                now[walk.local + f] = local[f, n]
-        for r in range(rows):
-            score[r] = base[r]
-            for c in range(wide):
-                gain[r, c] = shared[r, c]
-        walk_trees(walk, i >= 0, now, score, gain, space.room, space.stack, all_)
-        if i < 0:
+    for f in range(local.shape[0]):
+        now[walk.local + f] = local[f, who[0]]
+    walk_trees(walk, False, now, space.score[0], shared, space.room, space.stack, all_)
+    for first in range(0, who.size, BLOCK):
+        count = min(BLOCK, who.size - first)
+        for i in range(count):
             for r in range(rows):
-                base[r] = score[r]
+                space.score[1 + i, r] = space.score[0, r]
                 for c in range(wide):
-                    shared[r, c] = gain[r, c]
-            continue
-        space.margin[i] = _margin(walk, score, space.nothing, any_number(0))
-        if not all_:
-            continue
-        for r in range(rows):
-            for s in range(slots):
-                total = 0.0
-                for c in range(walk.first[s] + s, walk.first[s + 1] + s + 1):
-                    total += gain[r, c]
-                    gain[r, c] = total
-        for o in range(space.accepted.size):
-            cell = walk.cell[o] if o < size else walk.local_cell[o - size, n]
-            x = _margin(walk, score, gain, cell)
-            if x >= 0.0:
-                space.accepted[o] += weight[i]
-            elif counts[i]:
-                space.lacking[o] -= weight[i] * x
+                    space.gain[i, r, c] = shared[r, c]
+        for t in range(walk.roots.size):
+            for i in range(count if walk.own[t] else 0):
+                for f in range(local.shape[0]):
+                    now[walk.local + f] = local[f, who[first + i]]
+                _walk_tree(walk, t, now, space.score[1 + i], space.gain[i], space.room, space.stack, all_)
+        for i in range(count):
+            space.margin[first + i] = _margin(walk, space.score[1 + i], space.nothing, any_number(0))
+            if all_:
+                n = who[first + i]
+                _add_up(walk, space, space.score[1 + i], space.gain[i], n, weight[first + i], counts[first + i])
+
+
+@called
+def _add_up(
+    walk: Walk, space: Space, score: FloatArray, gain: FloatArray, n: int, weight: float, counts: bool | np.bool_
+) -> None:  # pragma: no cover - compiled
+    """Make the gains of candidate ``n`` out of their differences, and add what it gets after every move."""
+    slots, size = walk.first.size - 1, walk.cell.size
+    for r in range(score.size):
+        for s in range(slots):
+            total = 0.0
+            for c in range(walk.first[s] + s, walk.first[s + 1] + s + 1):
+                total += gain[r, c]
+                gain[r, c] = total
+    for o in range(space.accepted.size):
+        cell = walk.cell[o] if o < size else walk.local_cell[o - size, n]
+        x = _margin(walk, score, gain, cell)
+        if x >= 0.0:
+            space.accepted[o] += weight
+        elif counts:
+            space.lacking[o] -= weight * x
 
 
 class Scores(NamedTuple):
@@ -326,9 +342,9 @@ class TreesNearby:
             room,
             np.zeros(2 * depth + 4, np.int64),
             np.zeros((rows, wide)),
-            np.zeros((rows, wide)),
+            np.zeros((min(BLOCK, n), rows, wide)),
             np.zeros((rows, 1)),
-            np.zeros((2, rows)),
+            np.zeros((1 + BLOCK, rows)),
             np.zeros(len(slots), np.int64),
             np.zeros(n),
             np.zeros(len(places)),
