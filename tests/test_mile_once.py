@@ -34,7 +34,7 @@ from sklearn.preprocessing import (
 from armin import ARMIN
 from armin.explainer.memory import GuessingJudge, guessed_wrong
 from armin.models.alike import takes_alike
-from armin.models.encoder import _fixed
+from armin.models.inputs import shared_columns
 from armin.models.oracle import Oracle
 from armin.schema import Schema
 from armin.solve.search.linear.contexts import _alone
@@ -139,7 +139,9 @@ def test_law_columns_are_fixed_where_all_rows_agree(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     codes = np.repeat(rng.choice([0.0, 1.5, np.nan], (1, 5)), n, axis=0)
     codes[rng.integers(0, n), rng.integers(0, 5)] += rng.choice([0.0, 1.0])
-    np.testing.assert_array_equal(_fixed(codes), [all(v == column[0] for v in column) for column in codes.T.tolist()])
+    np.testing.assert_array_equal(
+        shared_columns(codes), [all(v == column[0] for v in column) for column in codes.T.tolist()]
+    )
 
 
 @settings(max_examples=200, deadline=None)

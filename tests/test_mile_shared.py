@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from armin import ARMIN
 from armin.errors import ModelError
-from armin.explainer import judge, memory
+from armin.explainer import draw, judge, memory
 from armin.explainer.advise import pose
 from armin.impute.chained import Levels, _Pair
 from armin.impute.compiled.near import Cells, cells_of
@@ -142,10 +142,11 @@ def test_inputs_and_prices_of_a_problem_are_those_of_each_candidate(kind: str, r
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_inputs_of_fresh_completions_are_those_of_each(kind: str) -> None:
+@pytest.mark.parametrize("n_fresh", [40, 150])  # of more than 64, equal ones are looked at once
+def test_inputs_of_fresh_completions_are_those_of_each(kind: str, n_fresh: int) -> None:
     world, frame = crowd(kind, 7, n=9)
     explainer = ARMIN(
-        world.classifier, world.schema, desired="yes", n_samples=9, n_fresh=40, max_options=7, decision="complete"
+        world.classifier, world.schema, desired="yes", n_samples=9, n_fresh=n_fresh, max_options=7, decision="complete"
     ).fit(world.X)
     rng, fitted, seen = np.random.default_rng(0), explainer.current, 0
     for row in frame.to_dict("records"):
@@ -172,9 +173,17 @@ def test_fresh_completions_that_are_equal_are_judged_as_each_would_be(kind: str)
     ).fit(world.X)
     rng, fitted, seen = np.random.default_rng(0), explainer.current, 0
     for row in frame.to_dict("records"):
-        posed = pose(fitted, world.schema.encode(row)[0], (), 0.75)
+        codes = world.schema.encode(row)[0]
+        posed = pose(fitted, codes, (), 0.75)
         if posed.fresh is None:
             continue
+        drawn, looked = fitted.ready.at(codes).sample(150, rng).values, list[draw.Looked]()
+        broken = draw.contradicts(fitted, posed.world, drawn, looked)
+        np.testing.assert_array_equal(
+            broken, ~fitted.schema.plausible(drawn) | fitted.read.model.accepts(fitted.read.encode(drawn))
+        )
+        apart = memory.different(drawn)
+        assert looked[0].inputs.shape[0] == (150 if apart is None else apart[0].size)
         for _ in range(4):
             moves = posed.stated.grid.moves
             choice = tuple(int(rng.integers(0, move.size)) if rng.random() < 0.4 else 0 for move in moves)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from armin.errors import DataError, SchemaError
 from armin.schema import Feature, Schema, is_blank
+from armin.schema.cast import decode_column
 from armin.schema.values import plain_number
 
 LAW = settings(deadline=None, max_examples=60)
@@ -79,6 +80,26 @@ def test_a_column_survives_encode_and_decode_in_its_own_dtype(name: str, clip: b
         assert (is_blank(before) and is_blank(after)) or before == after
     np.testing.assert_array_equal(schema.encode(back), codes)
     np.testing.assert_array_equal(schema.encode(plain), codes)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.floats(0, 1))
+@settings(max_examples=60, deadline=None)
+def test_law_a_table_is_made_of_its_columns(seed: int, n: int, blank: float) -> None:
+    """All columns of a type are made at once, and each is what it is alone: values and types."""
+    rng, columns = np.random.default_rng(seed), {}
+    for name, (column, _, _) in COLUMNS.items():
+        values = pd.Series(column)
+        columns[name] = values.iloc[np.arange(6) % len(values)].reset_index(drop=True)
+    frame = pd.DataFrame(columns)
+    schema = Schema.infer(frame)
+    codes = schema.encode(frame)[rng.integers(0, 6, n)]
+    codes[rng.random(codes.shape) < blank * rng.random()] = np.nan
+    whole = [i for i, feature in enumerate(schema) if feature.is_number]
+    codes[:, rng.choice(whole, 3)] += rng.choice([0.0, 0.5, 300.0, 2.0**40], 3)  # what some types do not hold
+    dtypes = frame.dtypes.to_dict()
+    each = {f.name: decode_column(f, codes[:, i], dtypes[f.name]) for i, f in enumerate(schema)}
+    for like in (frame, dtypes):
+        pd.testing.assert_frame_equal(schema.decode(codes, like=like), pd.DataFrame(each))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from armin.errors import ParameterError, SolverError
@@ -16,7 +16,7 @@ from armin.models.kinds import Above, BlackBox, LinearModel
 from armin.problem import Problem, Solution, Status
 from armin.solve import METHODS, solve, solve_best, solve_path, solve_robust, stop_when
 from armin.solve.enumerate import solve_by_enumeration
-from armin.solve.exact import EXACT, picked
+from armin.solve.exact import EXACT, FEW_STEPS, listing_is_quick, picked
 from armin.solve.milo.program import Draft
 from armin.solve.path import PathPoint
 from armin.solve.robust import margins
@@ -49,6 +49,26 @@ def test_time_limit_must_be_positive(seconds: float) -> None:
         solve(HAND_CHECKED[0].problem, time_limit=seconds)
     with pytest.raises(ParameterError, match="time_limit"):
         solve_path(HAND_CHECKED[0].problem, time_limit=seconds)
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=8),
+    st.one_of(st.none(), st.integers(1, 8)),
+    st.sampled_from([1, 7, 100]),
+)
+@example([40, 50], None, 98)  # as many as may be
+@example([40, 50, 2], 2, 97)
+@law
+def test_whether_listing_is_quick_depends_on_the_number_of_choices_alone(
+    sizes: list[int], limit: int | None, candidates: int
+) -> None:
+    """However it is found out."""
+    model = LinearModel(np.ones((1, len(sizes))), np.zeros(1), Above(0.0))
+    tables = {d: np.arange(size, dtype=float) for d, size in enumerate(sizes)}
+    problem = Problem.from_tables(
+        np.zeros((candidates, len(sizes))), tables, tables, model, required=1, max_changes=limit
+    )
+    assert listing_is_quick(problem) == (problem.n_choices * (len(sizes) + candidates) <= FEW_STEPS)
 
 
 def test_black_box() -> None:

@@ -25,6 +25,7 @@ import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -290,9 +291,10 @@ def _number_targets(
     count = np.arange(first, last + 1, dtype=np.float64)
     targets = _multiples(count, step) + origin
     if not relative:
-        targets = np.clip(targets, low, high)  # amounts stay round: it is their outcome that is clipped
+        # amounts stay round: it is their outcome that is clipped
+        targets = np.minimum(np.maximum(targets, low), high)
     if whole:
-        targets = np.round(targets) + 0.0  # no negative zero
+        targets = np.rint(targets) + 0.0  # no negative zero
     if math.isnan(current):
         return targets
     # nobody would call less than half a step a change
@@ -313,10 +315,15 @@ def _human(feature: Feature, width: float, max_options: int) -> float:
 
 def _multiples(count: FloatArray, step: float) -> FloatArray:
     """``count * step`` without the rounding dirt: 3 * 0.3 is 0.9."""
-    _, digits, exponent = Decimal(repr(float(step))).as_tuple()
-    if len(digits) <= 12 and isinstance(exponent, int) and -22 <= exponent < 0:
-        return np.asarray(np.round(count * step, -exponent))
-    return count * step
+    places = _decimals(float(step))
+    return count * step if places is None else np.asarray(np.round(count * step, places))
+
+
+@lru_cache(maxsize=4096)
+def _decimals(step: float) -> int | None:
+    """The decimal places of a step; None where it is a whole number, or has too many to be a round one."""
+    _, digits, exponent = Decimal(repr(step)).as_tuple()
+    return -exponent if len(digits) <= 12 and isinstance(exponent, int) and -22 <= exponent < 0 else None
 
 
 def _thin(targets: FloatArray, most: int, *, down: bool = False) -> FloatArray:

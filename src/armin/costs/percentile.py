@@ -58,7 +58,8 @@ class TotalLogPercentileShift(BaseCost, alias="tlps", summary="total log percent
             share = known.shares[after.astype(np.intp)]
             natural = np.log((1 + share) / share)
         else:
-            natural = np.abs(np.log((1 - known.percentile(after)) / (1 - known.percentile(before))))
+            above = 1 - known.percentile(np.concatenate([before, after], axis=1))
+            natural = np.abs(np.log(above[:, 1:] / above[:, :1]))
         return natural if self.base is None else natural / math.log(self.base)
 
 

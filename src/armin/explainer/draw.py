@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.arrays import BoolArray, FloatArray
 from armin.errors import ModelError
 from armin.explainer.fitted import Fitted
-from armin.explainer.memory import different
+from armin.explainer.memory import Apart, different
 from armin.explainer.world import World
 from armin.impute.condition import condition
 from armin.words import Message
@@ -29,19 +29,33 @@ class Sample:
     weights : positive numbers (N,)
     kept : the share of all draws that agree with what is known; None if nothing was asked of them
     notes : what a careful reader should know
-    inputs : the model inputs (N, P) of ``values``, if they are known
+    looked : what the reading of the model was told about ``values``, if it was asked about them and no others
     """
 
     values: FloatArray
     weights: FloatArray
     kept: float | None = None
     notes: tuple[Message, ...] = ()
-    inputs: FloatArray | None = None
+    looked: Looked | None = None
 
     @cached_property
-    def apart(self) -> tuple[IntArray, IntArray] | None:
+    def apart(self) -> Apart | None:
         """Where each different completion stands first, and which of these each one is; None if most differ."""
-        return different(self.values)
+        return different(self.values) if self.looked is None else self.looked.apart
+
+    @property
+    def inputs(self) -> FloatArray | None:
+        """The model inputs (N, P) of ``values``, if they are known."""
+        if self.looked is None or self.looked.apart is None:
+            return None if self.looked is None else self.looked.inputs
+        return np.asarray(self.looked.inputs[self.looked.apart[1]])
+
+
+class Looked(NamedTuple):
+    """Completions as the reading of the model sees them, equal ones once."""
+
+    inputs: FloatArray
+    apart: Apart | None
 
 
 def row_stream(seed: int | None, codes: FloatArray, which: Literal["candidates", "fresh"]) -> np.random.Generator:
@@ -84,7 +98,7 @@ def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random
     if not world.conditioned and not fitted.schema.rules:
         draws = fitted.ready.at(codes).sample(n, rng)
         return Sample(draws.values, draws.weights)
-    seen: list[FloatArray] = []
+    seen: list[Looked] = []
     found = condition(
         fitted.ready.at(codes), n, rng, lambda rows: contradicts(fitted, world, rows, seen), repeats=fitted.reads
     )
@@ -96,23 +110,23 @@ def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random
         notes = (said,)
     elif not found.enough:
         notes = (Message("draws.few", kept=found.n_kept, drawn=found.n_drawn),)
-    inputs = seen[0] if seen and found.n_drawn == found.n_kept == n else None
-    return Sample(found.draws.values, found.draws.weights, found.rate, notes, inputs)
+    looked = seen[0] if seen and found.n_drawn == found.n_kept == n else None
+    return Sample(found.draws.values, found.draws.weights, found.rate, notes, looked)
 
 
-def contradicts(
-    fitted: Fitted, world: World, completions: FloatArray, seen: list[FloatArray] | None = None
-) -> BoolArray:
+def contradicts(fitted: Fitted, world: World, completions: FloatArray, seen: list[Looked] | None = None) -> BoolArray:
     """Which completions (n, D) cannot be: they break a rule, or the model accepts who is known to be rejected.
 
-    The model inputs that were made on the way are added to those that were ``seen``.
+    Those that are equal are looked at once. What the model was told on the way is added to what was ``seen``.
     """
     broken = ~fitted.schema.plausible(completions)
     if not world.conditioned:
         return broken
     if fitted.reads:
-        inputs = fitted.read.encode(completions)
+        apart = different(completions)
+        inputs = fitted.read.encode(completions if apart is None else completions[apart[0]])
         if seen is not None:
-            seen.append(inputs)
-        return broken | fitted.read.model.accepts(inputs)
+            seen.append(Looked(inputs, apart))
+        accepted = fitted.read.model.accepts(inputs)
+        return broken | (accepted if apart is None else accepted[apart[1]])
     return broken | fitted.decision.accepts(completions)

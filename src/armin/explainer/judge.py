@@ -286,10 +286,9 @@ def _completed(
 
 def _guessed_fresh(guess: GuessingJudge, stated: Stated, choice: Choice, fresh: Sample) -> BoolArray:
     """Which fresh completions the reading accepts after an action; those that are equal are looked at once."""
-    values, inputs = fresh.values, fresh.inputs
+    values, inputs = fresh.values, None if fresh.looked is None else fresh.looked.inputs
     if fresh.apart is not None:
-        first = fresh.apart[0]
-        values, inputs = values[first], None if inputs is None else inputs[first]
+        values = values[fresh.apart[0]]
     rows, moved = stated.grid.apply_to_others(choice, values), _moved(stated, choice, inputs)
     accepted = guess.accepts(rows) if moved is None else guess.said(rows, moved)
     return accepted if fresh.apart is None else accepted[fresh.apart[1]]

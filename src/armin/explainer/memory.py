@@ -11,10 +11,19 @@ import numpy as np
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.impute import Draws, Sampler
 from armin.models.encoding import ReadClassifier
+from armin.models.inputs import shared_columns
 from armin.models.oracle import Judge, Oracle
 from armin.schema import Schema
 
-__all__ = ["GuessingJudge", "RememberingJudge", "RememberingSampler", "accepted_by_all", "different", "guessed_wrong"]
+__all__ = [
+    "Apart",
+    "GuessingJudge",
+    "RememberingJudge",
+    "RememberingSampler",
+    "accepted_by_all",
+    "different",
+    "guessed_wrong",
+]
 
 MOST_ROWS = 50_000
 """Rows that the user's model is asked about at once."""
@@ -22,6 +31,9 @@ MOST_ROWS = 50_000
 FEW_ROWS = 64
 """Up to so many rows it does not matter whether some are equal."""
 
+
+Apart = tuple[IntArray, IntArray]
+"""Where each different row stands first, and which of these each row is."""
 
 _NO_VALUE = -0.123456789
 """Stands for a blank where rows are told apart; a row that has this value is not taken for one with a blank."""
@@ -156,10 +168,11 @@ def _accepted(judge: Judge, rows: FloatArray) -> BoolArray:
     return judge.accepts(rows) if found is None else judge.accepts(rows[found[0]])[found[1]]
 
 
-def different(rows: FloatArray) -> tuple[IntArray, IntArray] | None:
+def different(rows: FloatArray) -> Apart | None:
     """Where each different row stands first, and which of these each row is; None where it is not worth while.
 
-    Rows are told apart by one sum each. Whether those with the same sum are equal is looked at afterwards.
+    Rows are told apart by one sum each, over the columns in which they are not all the same. Whether those with the
+    same sum are equal is looked at afterwards.
 
     >>> first, which = different(np.repeat([[1.0, 2.0], [2.0, 1.0]], 40, axis=0))
     >>> sorted(first.tolist()), np.unique(which).size
@@ -167,6 +180,7 @@ def different(rows: FloatArray) -> tuple[IntArray, IntArray] | None:
     """
     if rows.shape[0] < FEW_ROWS:
         return None
+    rows = rows[:, ~shared_columns(rows)]
     factors = _factors(rows.shape[1])
     sums = rows @ factors
     blank = np.isnan(sums)

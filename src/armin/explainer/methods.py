@@ -334,7 +334,8 @@ class ARMIN(Explainer):
 
     def _explain(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Recourse:
         level, calibration = self._level(fitted, codes, locked)
-        answer = advise(fitted.varied(confidence=level), codes, locked, calibration)
+        asked = fitted if level == fitted.settings.confidence else fitted.varied(confidence=level)
+        answer = advise(asked, codes, locked, calibration)
         note = self._untested(level, codes, locked) if calibration is None and not answer.world.accepted else ()
         return replace(answer, notes=(*note, *answer.notes)) if note else answer
 

@@ -328,8 +328,8 @@ def _from_there(
     def work(one: Fitted) -> Recourse:
         here = World(None, world.reapply, True, find_world(one, row).submitted)
         sample, fresh = candidates_of(one, world, codes), fresh_of(one, world, codes)
-        drawn = replace(sample, values=_moved(sample.values, idea), inputs=None)
-        others = None if fresh is None else replace(fresh, values=_moved(fresh.values, idea), inputs=None)
+        drawn = replace(sample, values=_moved(sample.values, idea), looked=None)
+        others = None if fresh is None else replace(fresh, values=_moved(fresh.values, idea), looked=None)
         stated = state(one, here, row, drawn, locked, level)
         judged = judge_until_fresh(one, here, stated, others, level)
         confidence = level if one.settings.states else None

@@ -10,14 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.models.inputs import Prepare, WholeNumbers
+from armin.models.inputs import Prepare, WholeNumbers, shared_columns
 from armin.models.oracle import Oracle
 
 __all__ = ["AsTheyAre", "Encode", "Encoder", "Steps"]
-
-
-_FOLD = 32
-"""Rows that are looked at together."""
 
 
 class Encode(Protocol):
@@ -112,7 +108,7 @@ class Encoder:
         if n == 0:
             return np.zeros((0, self.owners.size)), {}
         # completions of one row share most of their values
-        fixed, row = _fixed(codes).tolist(), codes[0].tolist()
+        fixed, row = shared_columns(codes).tolist(), codes[0].tolist()
         shared = {p: self._alone(p, row[p]) for p in self.columns if fixed[p] or n == 1}
         wanted = {p: codes[: 1 if p in shared else n, p] for p in self.columns if shared.get(p) is None}
         own = {p: column.size for p, column in wanted.items()}
@@ -198,18 +194,6 @@ class Encoder:
             if values.size <= self.most:
                 self._memory(p)[p] = (*tables[p], WholeNumbers.of(tables[p][0]))
         return tables
-
-
-def _fixed(codes: FloatArray) -> BoolArray:
-    """In which columns (D,) all rows have the value of the first; NaN is like nothing."""
-    same = codes == codes[0]
-    if same.shape[0] < 4 * _FOLD:
-        return np.asarray(same.all(axis=0))
-    width = same.shape[1]
-    folded = same.shape[0] // _FOLD * _FOLD
-    # rows beside each other are looked at together: long rows take less time than many
-    few = same[:folded].reshape(_FOLD, -1).all(axis=0).reshape(-1, width)
-    return np.asarray(few.all(axis=0) & same[folded:].all(axis=0))
 
 
 def _same(known: FloatArray, where: IntArray, values: FloatArray) -> BoolArray:

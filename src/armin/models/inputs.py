@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from armin.arrays import FloatArray, IntArray
+from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import ModelError
 
-__all__ = ["Prepare", "WholeNumbers", "category_codes", "dense", "dense_but"]
+__all__ = ["Prepare", "WholeNumbers", "category_codes", "dense", "dense_but", "shared_columns"]
+
+_FOLD = 32
+"""Rows that are looked at together."""
 
 Prepare = Callable[[Any], FloatArray]
 """Maps the rows that reach a classifier to its model's inputs, column by column."""
@@ -64,6 +67,22 @@ def category_codes(column: pd.Series[Any], known: Sequence[Any] | None = None) -
         column = column.cat.set_categories(list(known))
     codes = column.cat.codes.to_numpy(dtype=np.float64)
     return np.where(codes < 0, np.nan, codes)
+
+
+def shared_columns(codes: FloatArray) -> BoolArray:
+    """In which columns (D,) all rows have the value of the first; NaN is like nothing.
+
+    >>> shared_columns(np.array([[1.0, 2.0, np.nan], [1.0, 3.0, np.nan]]))
+    array([ True, False, False])
+    """
+    same = codes == codes[0]
+    if same.shape[0] < 4 * _FOLD:
+        return np.asarray(same.all(axis=0))
+    width = same.shape[1]
+    folded = same.shape[0] // _FOLD * _FOLD
+    # rows beside each other are looked at together: long rows take less time than many
+    few = same[:folded].reshape(_FOLD, -1).all(axis=0).reshape(-1, width)
+    return np.asarray(few.all(axis=0) & same[folded:].all(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,7 @@ class Oracle:
         self.estimator = estimator
         self.schema = schema
         self.like = like
+        self.types: dict[str, Any] = {} if like is None else like.dtypes.to_dict()
         self.threshold = threshold
         self.carried: Carried | None = None
         check_fitted(estimator)
@@ -81,11 +82,10 @@ class Oracle:
         A book is shown in the types of the training data if they hold its values, so that rows whose values look
         otherwise, or are blank, are asked about apart.
         """
-        types = {} if self.like is None else self.like.dtypes.to_dict()
         shown: list[object] = [id(self.target)]  # those that carry something else share it
         if self.carried is not None:
             for name in self.schema.carried:
-                column = self.carried.column(name, np.zeros(1), types.get(name))
+                column = self.carried.column(name, np.zeros(1), self.types.get(name))
                 shown += [str(column.dtype), bool(column.isna().any())]
         return tuple(shown)
 
@@ -119,9 +119,9 @@ class Oracle:
         plain_table = None if self._plain is None else self._plain(codes)
         if plain_table is not None:
             return plain_table
-        frame = self.schema.decode(codes, like=self.like, carried=self.carried)
+        frame = self.schema.decode(codes, like=self.types, carried=self.carried)
         if self.names is not None:
-            return frame[self.names]
+            return frame if self.names == self.schema.names else frame[self.names]
         if self.like is not None and not hasattr(self.estimator, "n_features_in_"):
             return frame  # an estimator that keeps no record of its columns gets them as the user has them
         plain = all(isinstance(t, np.dtype) and t.kind in "iufb" for t in frame.dtypes)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from armin.errors import SchemaError
 from armin.schema.carried import Carried
-from armin.schema.cast import decode_column, holds
+from armin.schema.cast import decode_numbers, decode_values
 from armin.schema.feature import Blank, Feature, Kind
 from armin.schema.frames import as_frame
 from armin.schema.overrides import Overrides
@@ -326,26 +326,34 @@ class Schema:
         return Carried.of(self, self.frame(rows))
 
     def decode(
-        self, matrix: NDArray[np.float64], like: pd.DataFrame | None = None, carried: Carried | None = None
+        self,
+        matrix: NDArray[np.float64],
+        like: pd.DataFrame | Mapping[str, Any] | None = None,
+        carried: Carried | None = None,
     ) -> pd.DataFrame:
         """Codes (n, D) as a DataFrame of values.
 
         Parameters
         ----------
         matrix : codes
-        like : a frame whose column types are used where the values allow it
+        like : a frame, or its column types by name, which are used where the values allow it
         carried : the values of carried columns, to whose places their codes point; blank if left out
         """
-        columns: dict[str, Any] = {}
-        dtypes = {} if like is None else like.dtypes.to_dict()
+        columns: dict[str, Any] = dict.fromkeys(self.names)
+        dtypes = like.dtypes.to_dict() if isinstance(like, pd.DataFrame) else like or {}
+        numbers: dict[np.dtype[Any], list[int]] = {}
         for i, feature in enumerate(self.features):
-            codes, dtype = matrix[:, i], dtypes.get(feature.name)
+            dtype = dtypes.get(feature.name)
             if feature.is_carried:
-                columns[feature.name] = (carried or Carried()).column(feature.name, codes, dtype)
-            elif feature.is_number and isinstance(dtype, np.dtype) and holds(codes, dtype):
-                columns[feature.name] = codes.astype(dtype)  # no series in between
+                columns[feature.name] = (carried or Carried()).column(feature.name, matrix[:, i], dtype)
+            elif feature.is_number and isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+                numbers.setdefault(dtype, []).append(i)
             else:
-                columns[feature.name] = decode_column(feature, codes, dtype)
+                columns[feature.name] = decode_values(feature, matrix[:, i], dtype)
+        for dtype, positions in numbers.items():  # all columns of a type at once
+            for i, values in zip(positions, decode_numbers(matrix[:, positions], dtype), strict=True):
+                feature = self.features[i]
+                columns[feature.name] = decode_values(feature, matrix[:, i], dtype) if values is None else values
         return pd.DataFrame(columns)
 
     def plausible(self, codes: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -44,7 +44,12 @@ def picked(problem: Problem, method: str) -> str:
 def listing_is_quick(problem: Problem) -> bool:
     """Whether brute force takes a few milliseconds, so that nothing needs to be compiled."""
     model = problem.model
-    return problem.n_choices * (model.n_inputs + problem.n_candidates * _size(model)) <= FEW_STEPS
+    each = model.n_inputs + problem.n_candidates * _size(model)
+    sizes = [option.size - 1 for option in problem.options]
+    # most problems have too many choices with two changes, which is seen sooner than how many there are in all
+    if problem.limit > 1 and (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2 * each > FEW_STEPS:
+        return False
+    return problem.n_choices * each <= FEW_STEPS
 
 
 def _size(model: Model) -> int:
