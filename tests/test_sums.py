@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from armin.errors import ParameterError
 from armin.models.kinds import Above, LinearModel
-from armin.problem import Problem, SumRule
+from armin.problem import PairRule, Problem, SumRule
 from armin.solve import solve, solve_best, solve_path
 from armin.solve.exact import picked
+from armin.solve.search.split import Part
 from test_agreement import check
 
-from problems import KINDS, problems
+from problems import KINDS, problems, random_problem
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -46,6 +47,20 @@ def summed(draw: st.DrawFn) -> Problem:
 @given(problem=summed())
 def test_all_solvers_agree(problem):
     check(problem)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_part_in_which_rules_leave_a_feature_nothing():
+    rng = np.random.default_rng(3)
+    problem = with_sums(random_problem(rng, n_numbers=4), rng, 2)
+    first, second = problem.sums[0].features[:2]
+    table = np.ones((problem.options[first].size, problem.options[second].size), dtype=bool)
+    table[0, 1:] = False  # changing the second takes a change of the first
+    ruled = replace(problem, rules=(PairRule(first, second, table),))
+    every = [tuple(range(options.size)) for options in problem.options]
+    every[first], every[second] = (0,), every[second][1:]
+    assert Part.of(ruled, tuple(every)) is None
+    assert Part.of(problem, tuple(every)) is not None
 
 
 @pytest.mark.slow

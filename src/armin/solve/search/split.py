@@ -128,7 +128,8 @@ class Part:
                 left[rule.first] = left[rule.first][table.any(axis=1)]
                 left[rule.second] = left[rule.second][table.any(axis=0)]
             for each in problem.sums:
-                _thin(each, left)
+                if all(left[d].size for d in each.features):
+                    _thin(each, left)
             changed = [d for d, options in enumerate(left) if 0 not in options]
             if len(changed) > problem.limit or not all(options.size for options in left):
                 return None
@@ -216,7 +217,7 @@ class Part:
 
 def _thin(rule: SumRule, left: list[IntArray]) -> None:
     """Drop options that are over a limit whatever the other features do."""
-    least = [part[:, left[d]].min(axis=1, initial=np.inf) for d, part in zip(rule.features, rule.parts, strict=True)]
+    least = [part[:, left[d]].min(axis=1) for d, part in zip(rule.features, rule.parts, strict=True)]
     total = np.sum(least, axis=0)
     for d, part, low in zip(rule.features, rule.parts, least, strict=True):
         left[d] = left[d][(part[:, left[d]] + (total - low)[:, None] <= _most(rule)[:, None]).all(axis=0)]
