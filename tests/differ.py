@@ -130,6 +130,8 @@ SMALL: list[tuple[ModuleType, str, object]] = [
     (linear_engine, "FEW_CHOICES", 0),
     (linear_engine, "FEW_CONTEXTS", 1),
     (linear_engine, "_TRY", 2),
+    (linear_engine, "_FIRST", 1),
+    (linear_engine, "_WIDTHS", (2, 16)),
     (linear_searcher, "_NODES", 2),
     (linear_engine, "_PROBE", 1),
     (trees_engine, "_LARGE", -1),

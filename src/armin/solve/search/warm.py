@@ -62,10 +62,11 @@ def _linear() -> None:
 
 
 def _contexts() -> None:
-    """What is compiled only where blanks are brought to many values."""
+    """What is compiled only where blanks are brought to many values, or very many choices are near the best."""
     from armin.solve.search.handed import hand
     from armin.solve.search.linear.contexts import contexts, fold
     from armin.solve.search.linear.data import new_work
+    from armin.solve.search.linear.fronts import advance, new_fronts, set_out, take
     from armin.solve.search.linear.prices import priced_out
     from armin.solve.search.linear.worths import bound_each, most_worth
 
@@ -76,6 +77,10 @@ def _contexts() -> None:
         context = found.make({})
         _, written = new_work(context, len(problem.options), problem.limit, False)
         priced_out(hand(context), written, np.zeros(1), np.ones(1), 1.0, np.zeros(1, dtype=bool))
+        bans, (_, fronts) = Cheapest(problem).bans(), new_fronts(len(problem.options), 1)
+        set_out(hand(context), written, fronts, bans)
+        advance(hand(context), written, fronts, bans, 1)
+        take(written, fronts, 0)
     some, each = np.zeros(1), np.zeros((1, 1))
     most_worth(each, np.zeros(1, dtype=np.intp), some, some, some, np.zeros((1, 1)))
     bound_each(each, some, some, each, each, each, np.zeros((1, 1)))

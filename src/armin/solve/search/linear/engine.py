@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from armin.problem import Problem
 from armin.solve.search.goals import FEW_CHOICES, Frontier, Goal, Several, consider
 from armin.solve.search.linear.branches import Branches
 from armin.solve.search.linear.contexts import Contexts, contexts, fold
-from armin.solve.search.linear.data import CAP, FOUND, NODES, Demand
+from armin.solve.search.linear.data import CAP, DEPTH, FOUND, NODES, PRICE, Demand
+from armin.solve.search.linear.fronts import MOST_BANS, SIZE, WHOLE, Fronts, advance, new_fronts, set_out, take
 from armin.solve.search.linear.nodes import dive, keep_choice
 from armin.solve.search.linear.searcher import Searcher
 
@@ -22,6 +23,9 @@ FEW_CONTEXTS = 8
 
 _TRY = 4096  # nodes for each budget of the context that is looked at first
 _PROBE = 256  # nodes without a budget that may settle a problem at once
+_FIRST = 20_000  # nodes of a context before it is settled layer by layer
+_WIDTHS = (512, 8192, 65536)  # states of a layer
+_STATES = 1_000_000  # between two looks at the clock
 
 
 class LinearEngine:
@@ -43,6 +47,7 @@ class LinearEngine:
         self.contexts, self.few = found, found.has_at_most(FEW_CHOICES)
         # nothing is ruled out but by the number of changes, which the search counts itself
         self.free = not (problem.rules or problem.forbidden or problem.forbidden_sets or problem.forbidden_cores)
+        self._room: dict[int, tuple[Fronts, Fronts]] = {}
         self.tree: Branches | None = None
         if found.count > FEW_CONTEXTS and not self.few:
             self.tree = Branches(found, crowd)
@@ -146,9 +151,9 @@ class LinearEngine:
         """Search one context below a budget, in no more than ``most`` nodes."""
         work, bans = searcher.work, goal.bans()
         searcher.begin(min(cap, _known(goal, require)))
-        end = int(work.counter[NODES]) + most
+        end, first = int(work.counter[NODES]) + most, most == np.inf and searcher.plain
         while not searcher.finished and work.counter[NODES] < end:
-            nodes = int(min(searcher.share, end - work.counter[NODES]))
+            nodes = int(min(_FIRST if first else searcher.share, end - work.counter[NODES]))
             check = dive(searcher.given, searcher.crowd, searcher.written, bans, nodes)
             better = work.counter[FOUND] >= 0 and self._offer(searcher, goal)
             if check:
@@ -160,6 +165,40 @@ class LinearEngine:
                 work.number[CAP] = min(cap, _known(goal, require))
             if not searcher.finished:
                 yield
+                if first and (yield from self._layers(searcher, goal, require, cap)):
+                    return
+                first, bans = False, goal.bans()
+
+    def _layers(self, searcher: Searcher, goal: Goal, require: float, cap: float) -> Generator[None, None, bool]:
+        """Settle one context layer by layer, if that takes no more room than there is; whether it did."""
+        work = searcher.work
+        for width in _WIDTHS:
+            searcher.begin(min(cap, _known(goal, require)))
+            bans = goal.bans()
+            if searcher.finished:
+                return True
+            if bans.price.size > MOST_BANS or not (work.number[PRICE] > 0.0 and work.number[CAP] < np.inf):
+                return False
+            fronts, handed = self._fronts(width)
+            set_out(searcher.given, searcher.written, handed, bans)
+            while not advance(searcher.given, searcher.written, handed, bans, _STATES):
+                yield
+            for k in range(int(fronts.counter[SIZE])):  # by rising cost
+                sure = take(searcher.written, handed, k)
+                self._offer(searcher, goal)
+                work.counter[FOUND] = -1
+                if sure:
+                    break
+            if fronts.counter[WHOLE]:
+                work.counter[DEPTH] = -1
+                return True
+        searcher.begin(min(cap, _known(goal, require)))
+        return False
+
+    def _fronts(self, width: int) -> tuple[Fronts, Fronts]:
+        if width not in self._room:
+            self._room[width] = new_fronts(len(self.problem.options), width)
+        return self._room[width]
 
     def _offer(self, searcher: Searcher, goal: Goal) -> bool:
         """Offer what was found if the problem allows it."""

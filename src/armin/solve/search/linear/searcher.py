@@ -99,6 +99,11 @@ class Searcher:
         """Whether gain has a price, which sees at once where there is not enough of it."""
         return self.scalar and self.problem.aggregate == "sum"
 
+    @property
+    def plain(self) -> bool:
+        """Whether gain, cost and what changes are all that matters about a choice."""
+        return self.priced and bool(self.work.counter[PLAIN])
+
     def least_cap(self, low: float, high: float) -> float:
         """A budget below which nothing is valid in this context."""
         if not self.priced or self.work.number[LEAST] <= 0 or low >= high:
