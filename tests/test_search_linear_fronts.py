@@ -23,7 +23,8 @@ WIDTHS = [(1,), (2, 16), (1000,)]
 
 def layered(patch: pytest.MonkeyPatch, widths: tuple[int, ...]) -> None:
     """Let every context be settled layer by layer."""
-    for name, value in (("FEW_CHOICES", 0), ("_FIRST", 1), ("_PROBE", 1), ("_TRY", 2), ("_WIDTHS", widths)):
+    layers = tuple((0, width) for width in widths)
+    for name, value in (("FEW_CHOICES", 0), ("_PROBE", 1), ("_TRY", 2), ("_LAYERS", layers)):
         patch.setattr(engine, name, value)
 
 
@@ -100,7 +101,7 @@ def test_many_choices_near_the_best_are_not_looked_at_one_by_one(changes: int | 
 def test_a_front_that_is_too_long_still_holds_a_good_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = wide_problem()
     best = search(problem).cost
-    monkeypatch.setattr(engine, "_WIDTHS", (16,))
+    monkeypatch.setattr(engine, "_LAYERS", ((20_000, 16),))
     seen: list[float] = []
 
     def stop(found: Solution) -> bool:
@@ -111,3 +112,25 @@ def test_a_front_that_is_too_long_still_holds_a_good_choice(monkeypatch: pytest.
     assert best is not None
     assert found.bound <= best * (1 + 1e-9)
     assert min(seen) <= 1.01 * best
+
+
+@pytest.mark.parametrize("widths", WIDTHS, ids=str)
+def test_ties_limits_and_alternatives_survive_the_layers(
+    widths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layered(monkeypatch, widths)
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 78])
+        weights = rng.integers(1, 5, size=5) * 0.1
+        moves = {d: np.append(0.0, rng.permutation(6)[:3] * 0.1 + 0.1) for d in range(5)}
+        costs = {d: np.append(0.0, rng.integers(1, 9, size=3) * 0.1) for d in range(5)}
+        need = float(rng.integers(2, 9)) * 0.05
+        model = LinearModel(weights[None, :], np.array([-need]), Above(0.0))
+        rows = np.tile(np.zeros(5), (3, 1))
+        rows[:, 0] = rng.integers(-2, 1, size=3) * 0.1
+        limit = int(rng.integers(2, 6))
+        problem = Problem.from_tables(rows, moves, costs, model, int(rng.integers(1, 4)), max_changes=limit)
+        check(problem, search(problem))
+        check_path(problem, search_path(problem))
+        check_best(problem, search_best(problem, 4), 4)
+        check_best(problem, search_best(problem, 4, differ="cores"), 4, "cores")

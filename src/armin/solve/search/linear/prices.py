@@ -32,7 +32,7 @@ from armin.solve.search.linear.data import (
 )
 from armin.solve.search.words import sort_by
 
-__all__ = ["begin", "least_cap", "priced_out", "tabulate"]
+__all__ = ["begin", "least_cap", "priced_out", "start_below", "tabulate"]
 
 
 @called
@@ -187,6 +187,12 @@ def priced_out(
 
 @entry_bare
 def begin(context: Context, work: Written, cap: float) -> None:  # pragma: no cover - compiled
+    """:func:`start_below`, for Python."""
+    start_below(context, work, cap)
+
+
+@called
+def start_below(context: Context, work: Written, cap: float) -> None:  # pragma: no cover - compiled
     """Sort blocks and options for the search below ``cap``, bound what each can still do, and go to the root.
 
     Options of a block come by falling p g_o - c_o, so that once one is priced out, all that follow are. (Where the cost
