@@ -17,6 +17,7 @@ from armin.solve.milo import _reduce, write_program
 from armin.solve.repeat import DIFFER
 from armin.solve.search.linear import engine as linear_engine
 from armin.solve.search.linear import searcher as linear_searcher
+from armin.solve.search.linear import steps as linear_steps
 from armin.solve.search.relu import engine as relu_engine
 from armin.solve.search.relu import groups as relu_groups
 from armin.solve.search.trees import engine as trees_engine
@@ -130,6 +131,9 @@ SMALL: list[tuple[ModuleType, str, object]] = [
     (linear_engine, "FEW_CHOICES", 0),
     (linear_engine, "FEW_CONTEXTS", 1),
     (linear_engine, "_TRY", 2),
+    (linear_engine, "_LAYERS", ((0, 2), (0, 16))),
+    (linear_engine, "_STEPS", 40),
+    (linear_steps, "AT_ONCE", 2),
     (linear_searcher, "_NODES", 2),
     (linear_engine, "_PROBE", 1),
     (trees_engine, "_LARGE", -1),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from armin.models.kinds import Above, Among, LinearModel
 from armin.problem import Problem, Status
 from armin.solve.search import search, search_path
+from armin.solve.search.linear import engine, steps
 
 from searching import check
 
@@ -27,15 +30,46 @@ def test_a_change_that_moves_both_outputs_alike_may_break_a_tie() -> None:
     assert search(problem).choice == (2,)
 
 
-def test_a_long_path_is_a_single_solve_at_every_weight() -> None:
+def long_path() -> Problem:
     rng = np.random.default_rng(3)
     model = LinearModel(rng.normal(size=(1, 12)), np.array([-9.0]), Above(0.0))
     moves = {d: np.append(0.0, np.linspace(-3.0, 3.0, 40)) for d in range(12)}
     costs = {d: np.abs(moves[d]) * rng.uniform(0.5, 1.5) for d in range(12)}
-    problem = Problem.from_tables(rng.normal(size=(20, 12)), moves, costs, model, 15, max_changes=4)
+    return Problem.from_tables(rng.normal(size=(20, 12)), moves, costs, model, 15, max_changes=4)
+
+
+def test_a_long_path_is_a_single_solve_at_every_weight() -> None:
+    problem = long_path()
     path = search_path(problem)
     assert len(path) > 5
     for point in path:
         single = search(problem.demanding(point.weight))
         assert single.status is point.solution.status is Status.OPTIMAL
         assert single.cost == pytest.approx(point.solution.cost)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 64])
+def test_steps_of_a_path_are_the_same_however_many_are_taken_at_once(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = long_path()
+    monkeypatch.setattr(engine.LinearEngine, "_ascend", lambda *_: False)
+    apart = [(p.weight, p.solution.cost, p.solution.choice) for p in search_path(problem)]
+    monkeypatch.undo()
+    monkeypatch.setattr(steps, "AT_ONCE", at_once)
+    assert [(p.weight, p.solution.cost, p.solution.choice) for p in search_path(problem)] == apart
+
+
+def test_a_path_in_one_context_is_not_asked_for_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    def counted(*arguments: Any) -> bool:
+        nonlocal asked
+        asked += 1
+        return dive(*arguments)
+
+    dive = engine.dive
+    monkeypatch.setattr(engine, "dive", counted)
+    path = search_path(long_path())
+    assert len(path) > 5
+    assert asked < 5  # the first step alone

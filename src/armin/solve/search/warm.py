@@ -62,20 +62,23 @@ def _linear() -> None:
 
 
 def _contexts() -> None:
-    """What is compiled only where blanks are brought to many values."""
-    from armin.solve.search.handed import hand
-    from armin.solve.search.linear.contexts import contexts, fold
-    from armin.solve.search.linear.data import new_work
+    """What is compiled only for blanks that are brought to many values, very many near choices, and long paths."""
+    from armin.solve.search.linear.engine import start_linear
+    from armin.solve.search.linear.fronts import advance, new_fronts, set_out, take
     from armin.solve.search.linear.prices import priced_out
+    from armin.solve.search.linear.steps import ascend
     from armin.solve.search.linear.worths import bound_each, most_worth
 
     model = LinearModel(np.array([[1.0, 2.0]]), np.array([-4.0]), Above(0.0))
     problem = _ask(model, 2)
-    found = contexts(problem, model, fold(model), False)
-    if found is not None:
-        context = found.make({})
-        _, written = new_work(context, len(problem.options), problem.limit, False)
-        priced_out(hand(context), written, np.zeros(1), np.ones(1), 1.0, np.zeros(1, dtype=bool))
+    engine = start_linear(problem, model, False)
+    if engine is not None:
+        one, bans, (_, fronts) = engine.searchers[0], Cheapest(problem).bans(), new_fronts(len(problem.options), 1)
+        priced_out(one.given, one.written, np.zeros(1), np.ones(1), 1.0, np.zeros(1, dtype=bool))
+        set_out(one.given, one.written, fronts, bans)
+        take(one.written, fronts, 0)
+        advance(one.given, one.written, fronts, bans, 1)
+        ascend(one.given, one.crowd, one.written, bans, one.steps[1], 1)
     some, each = np.zeros(1), np.zeros((1, 1))
     most_worth(each, np.zeros(1, dtype=np.intp), some, some, some, np.zeros((1, 1)))
     bound_each(each, some, some, each, each, each, np.zeros((1, 1)))

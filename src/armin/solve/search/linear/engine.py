@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 
 from armin.models.kinds import LinearModel
 from armin.problem import Problem
-from armin.solve.search.goals import FEW_CHOICES, Frontier, Goal, Several, consider
+from armin.solve.search.goals import BETTER, FEW_CHOICES, Frontier, Goal, Several, consider
 from armin.solve.search.linear.branches import Branches
 from armin.solve.search.linear.contexts import Contexts, contexts, fold
-from armin.solve.search.linear.data import CAP, FOUND, NODES, Demand
+from armin.solve.search.linear.data import CAP, DEPTH, FOUND, NODES, PRICE, Demand
+from armin.solve.search.linear.fronts import MOST_BANS, SIZE, WHOLE, Fronts, advance, new_fronts, set_out, take
 from armin.solve.search.linear.nodes import dive, keep_choice
 from armin.solve.search.linear.searcher import Searcher
+from armin.solve.search.linear.steps import ascend
 
 __all__ = ["LinearEngine", "start_linear"]
 
@@ -22,6 +24,10 @@ FEW_CONTEXTS = 8
 
 _TRY = 4096  # nodes for each budget of the context that is looked at first
 _PROBE = 256  # nodes without a budget that may settle a problem at once
+_LAYERS = ((20_000, 512), (1_000_000, 8192), (20_000_000, 65536))  # nodes of a context, then layers of so many states
+_STEPS = 50_000  # nodes of a path's steps between two looks at the clock
+_STATES = 1_000_000  # between two looks at the clock
+_LOOKS = 64  # choices that the model is asked about, between two looks at the clock
 
 
 class LinearEngine:
@@ -43,12 +49,15 @@ class LinearEngine:
         self.contexts, self.few = found, found.has_at_most(FEW_CHOICES)
         # nothing is ruled out but by the number of changes, which the search counts itself
         self.free = not (problem.rules or problem.forbidden or problem.forbidden_sets or problem.forbidden_cores)
+        self._room: dict[int, tuple[Fronts, Fronts]] = {}
         self.tree: Branches | None = None
         if found.count > FEW_CONTEXTS and not self.few:
             self.tree = Branches(found, crowd)
             self.searchers = [self.tree.kept]
         else:
             self.searchers = [Searcher(problem, found.make(picks), crowd) for picks in found.combinations()]
+        # whether compiled code can go from one step of a path to the next
+        self.plain = self.free and len(self.searchers) == 1 and self.tree is None and self.searchers[0].counted
 
     @property
     def nodes(self) -> int:
@@ -75,7 +84,31 @@ class LinearEngine:
             if few:
                 yield from self._sweep(goal)
                 return
+            if isinstance(goal, Frontier) and self.bound > 0.0 and step + 1 == stairs.cost.size and self.plain:
+                answered = self._ascend(self.searchers[0], goal, require)
+                yield
+                if answered:
+                    continue
             yield from self._answer(goal, require, single)
+
+    def _ascend(self, searcher: Searcher, goal: Frontier, require: float) -> bool:
+        """Answer the steps from this one on in one context, as far as compiled code can; whether it answered any."""
+        steps, handed = searcher.steps
+        steps.number[:] = require, self.bound, goal.step, self.cheapest, self.dearest, self.contexts.choices
+        count, work = (
+            ascend(searcher.given, searcher.crowd, searcher.written, goal.bans(), handed, _STEPS),
+            searcher.work,
+        )
+        for k in range(count):
+            n = steps.size.item(k)
+            work.best[:n], work.counter[FOUND] = steps.best[k, :n], n
+            if not self._offer(searcher, goal):
+                count = k
+                break
+            self.bound = goal.points[-1].cost * (1.0 - BETTER)
+        work.counter[FOUND], work.counter[DEPTH] = -1, -1
+        self.plain = self.plain and count > 0
+        return count > 0
 
     def _sweep(self, goal: Goal) -> Iterator[None]:
         """Offer all that any step of the stairs could want, in one pass."""
@@ -147,8 +180,10 @@ class LinearEngine:
         work, bans = searcher.work, goal.bans()
         searcher.begin(min(cap, _known(goal, require)))
         end = int(work.counter[NODES]) + most
+        ahead = [*_LAYERS] if most == np.inf and searcher.plain else []
+        due = work.counter[NODES] + ahead[0][0] if ahead else np.inf
         while not searcher.finished and work.counter[NODES] < end:
-            nodes = int(min(searcher.share, end - work.counter[NODES]))
+            nodes = int(min(searcher.share, min(due, end) - work.counter[NODES]))
             check = dive(searcher.given, searcher.crowd, searcher.written, bans, nodes)
             better = work.counter[FOUND] >= 0 and self._offer(searcher, goal)
             if check:
@@ -160,6 +195,45 @@ class LinearEngine:
                 work.number[CAP] = min(cap, _known(goal, require))
             if not searcher.finished:
                 yield
+            if not searcher.finished and work.counter[NODES] >= due:
+                if (yield from self._layers(searcher, goal, require, cap, ahead.pop(0)[1])):
+                    return
+                bans = goal.bans()
+                due = work.counter[NODES] + ahead[0][0] if ahead else np.inf
+
+    def _layers(
+        self, searcher: Searcher, goal: Goal, require: float, cap: float, width: int
+    ) -> Generator[None, None, bool]:
+        """Settle one context in layers of so many states, or find a good choice; whether it is settled."""
+        work = searcher.work
+        searcher.begin(min(cap, _known(goal, require)))
+        bans = goal.bans()
+        if searcher.finished:
+            return True
+        if bans.price.size > MOST_BANS or not (work.number[PRICE] > 0.0 and work.number[CAP] < np.inf):
+            return False
+        fronts, handed = self._fronts(width)
+        set_out(searcher.given, searcher.written, handed, bans)
+        while not advance(searcher.given, searcher.written, handed, bans, _STATES):
+            yield
+        for k in range(int(fronts.counter[SIZE])):  # by rising cost
+            if fronts.cost[fronts.which[0], k] >= min(cap, _known(goal, require)):
+                break
+            sure = take(searcher.written, handed, k)
+            self._offer(searcher, goal)
+            if sure:
+                break
+            if k % _LOOKS == _LOOKS - 1:
+                yield
+        searcher.begin(min(cap, _known(goal, require)))
+        if fronts.counter[WHOLE]:
+            work.counter[DEPTH] = -1
+        return bool(fronts.counter[WHOLE])
+
+    def _fronts(self, width: int) -> tuple[Fronts, Fronts]:
+        if width not in self._room:
+            self._room[width] = new_fronts(len(self.problem.options), width)
+        return self._room[width]
 
     def _offer(self, searcher: Searcher, goal: Goal) -> bool:
         """Offer what was found if the problem allows it."""

@@ -36,7 +36,7 @@ from armin.solve.search.linear.data import (
 )
 from armin.solve.search.words import add_bit, price_of
 
-__all__ = ["dive", "keep_choice"]
+__all__ = ["dive", "go_on", "keep_choice"]
 
 
 @called
@@ -106,6 +106,14 @@ def _go_down(context: Context, work: Written, bans: Bans, o: int, cost: float) -
 
 @entry_bare
 def dive(context: Context, crowd: Demand, work: Written, bans: Bans, nodes: int) -> bool:  # pragma: no cover - compiled
+    """:func:`go_on`, for Python."""
+    return go_on(context, crowd, work, bans, nodes)
+
+
+@called
+def go_on(
+    context: Context, crowd: Demand, work: Written, bans: Bans, nodes: int
+) -> bool:  # pragma: no cover - compiled
     """Go on with the search; true at a choice that may be valid and must be checked.
 
     Choices whose gain is surely enough, and that nothing but the cost could speak against, are kept in ``work.best``

@@ -32,7 +32,7 @@ from armin.solve.search.linear.data import (
 )
 from armin.solve.search.words import sort_by
 
-__all__ = ["begin", "least_cap", "priced_out"]
+__all__ = ["begin", "least_cap", "priced_out", "start_below", "tabulate"]
 
 
 @called
@@ -187,6 +187,12 @@ def priced_out(
 
 @entry_bare
 def begin(context: Context, work: Written, cap: float) -> None:  # pragma: no cover - compiled
+    """:func:`start_below`, for Python."""
+    start_below(context, work, cap)
+
+
+@called
+def start_below(context: Context, work: Written, cap: float) -> None:  # pragma: no cover - compiled
     """Sort blocks and options for the search below ``cap``, bound what each can still do, and go to the root.
 
     Options of a block come by falling p g_o - c_o, so that once one is priced out, all that follow are. (Where the cost
@@ -210,7 +216,7 @@ def begin(context: Context, work: Written, cap: float) -> None:  # pragma: no co
                 work.size[b] += 1
                 work.value[o] = -gain[o, 0] if is_max and scalar else cost[o] - price * gain[o, 0]
         sort_by(work.sorted[start[b] : start[b] + work.size[b]], work.value)
-    _bounds(context, work)
+    tabulate(context, work)
     work.counter[DEPTH] = 0
     work.block[0] = work.entry[0] = 0
     work.spent[0] = 0.0
@@ -219,7 +225,7 @@ def begin(context: Context, work: Written, cap: float) -> None:  # pragma: no co
 
 
 @called
-def _bounds(context: Context, work: Written) -> None:  # pragma: no cover - compiled
+def tabulate(context: Context, work: Written) -> None:  # pragma: no cover - compiled
     """From block i of the order on, with k changes left: the most worth, and the most gain in each row.
 
     ``worths[i, k] = max(worths[i + 1, k], worths[i + 1, k - 1] + w_b)`` with b the i-th block, without the first case

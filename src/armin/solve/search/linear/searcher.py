@@ -25,6 +25,7 @@ from armin.solve.search.linear.data import (
     new_work,
 )
 from armin.solve.search.linear.prices import begin, least_cap
+from armin.solve.search.linear.steps import Steps, new_steps
 
 __all__ = ["Searcher", "Turn", "count_choices"]
 
@@ -98,6 +99,21 @@ class Searcher:
     def priced(self) -> bool:
         """Whether gain has a price, which sees at once where there is not enough of it."""
         return self.scalar and self.problem.aggregate == "sum"
+
+    @property
+    def counted(self) -> bool:
+        """Whether gain has a price, and the weight that a choice reaches is a sum of whole numbers."""
+        return self.priced and self.counts
+
+    @cached_property
+    def steps(self) -> tuple[Steps, Steps]:
+        """Room for the steps of a path: for Python, and compiled code."""
+        return new_steps(self.rising, self.reached, self.work.best.size)
+
+    @property
+    def plain(self) -> bool:
+        """Whether gain, cost and what changes are all that matters about a choice."""
+        return self.priced and bool(self.work.counter[PLAIN])
 
     def least_cap(self, low: float, high: float) -> float:
         """A budget below which nothing is valid in this context."""
