@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from armin.models.kinds import Above, ReluNetwork, TreeEnsemble
 from armin.problem import Problem
 from armin.solve.search import search, search_best, search_path
-from armin.solve.search.dive import Nearby, dive, dive_together
+from armin.solve.search.dive import PARTS, Nearby, _knapsack, dive, dive_together
 from armin.solve.search.goals import Cheapest, Frontier, Goal, Several
 from armin.solve.search.relu import engine as relu_engine
 from armin.solve.search.relu.nearby import ReluNearby
@@ -200,3 +202,77 @@ def test_changes_that_help_only_together_are_found() -> None:
     for _ in dive_together(problem, goal, ReluNearby(plan), ReluNearby(plan, 1), 10):
         pass
     assert goal.best == (2.0, (1, 1, 0))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_candidates_that_are_looked_at_together_are_told_apart(seed: int) -> None:
+    problem = random_problem(np.random.default_rng(seed), "trees", n=200, grid=None, blanks=True)
+    nearby = nearby_of(problem)
+    everybody, rng = np.arange(nearby.weight.size), np.random.default_rng(seed)
+    assert everybody.size > 32  # more than go through a tree at once
+    for move in rng.permutation(nearby.feature.size)[:5]:
+        start = list(problem.keep)
+        start[nearby.feature[move]] = int(nearby.option[move])
+        choice, counts = tuple(start), rng.random(everybody.size) < 0.5
+        margins = nearby.margins(choice, everybody)
+        accepted, lacking = nearby.look(choice, everybody, nearby.weight, counts)
+        assert margins.tolist() == [nearby.margins(choice, everybody[i : i + 1])[0] for i in everybody]
+        alone = [nearby.look(choice, everybody[[i]], nearby.weight[[i]], counts[[i]]) for i in everybody]
+        np.testing.assert_allclose(accepted, sum(a for a, _ in alone), rtol=1e-9)
+        np.testing.assert_allclose(lacking, sum(b for _, b in alone), rtol=1e-9, atol=1e-9)
+
+
+@QUICK
+@given(st.randoms(use_true_random=False), st.integers(1, 3), st.floats(0.5, 12.0))
+def test_a_knapsack_of_changes_makes_as_much_as_can_be_for_the_least(rng: object, count: int, room: float) -> None:
+    draw = np.random.default_rng(rng.getrandbits(32))  # type: ignore[attr-defined]
+    feature = np.repeat(np.arange(4), 3)
+    parts, cost = draw.integers(0, PARTS + 1, feature.size), draw.integers(1, 30, feature.size) / 4
+    moves = _knapsack(parts, cost, feature, count, room).tolist()
+    ways = [w for k in range(count + 1) for w in combinations(range(feature.size), k) if len({*feature[[*w]]}) == k]
+    made = [(min(PARTS, int(parts[[*w]].sum())), -float(cost[[*w]].sum())) for w in ways]
+    most = max(m for m in made if -m[1] < room)
+    if most[0] > 0:
+        assert len({*feature[moves]}) == len(moves) <= count
+        assert (min(PARTS, int(parts[moves].sum())), -float(cost[moves].sum())) == most
+    assert parts[moves].tolist()[0] == parts[moves].max()
+
+
+def test_after_a_dive_that_looks_at_all_no_single_change_can_be_replaced_by_a_cheaper_one() -> None:
+    @QUICK
+    @given(st.integers(0, 10_000))
+    def law(seed: int) -> None:
+        problem = random_problem(np.random.default_rng(seed), "trees", n=12, max_changes=3)
+        nearby, goal = nearby_of(problem), Cheapest(problem)
+        nearby.most = 2
+        for _ in dive(problem, goal, nearby, 2000, packed=True):
+            pass
+        if goal.best is None:
+            return
+        cost, best = goal.best
+        for d, move in product([d for d, j in enumerate(best) if j], range(nearby.feature.size)):
+            after = [0 if e == d else j for e, j in enumerate(best)]
+            after[nearby.feature[move]] = int(nearby.option[move])
+            choice = tuple(after)
+            assert problem.cost(choice) >= cost * (1 - 1e-9) or not problem.is_solved_by(choice)
+
+    law()
+
+
+def test_a_knapsack_finds_plans_that_replacing_one_change_by_two_does_not() -> None:
+    reached = [0, 0]
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        steps, costs = rng.random((12, 5)), np.cumsum(rng.random((12, 5)) ** 2, axis=1)
+        trees = [stump(d, j + 0.5, 0.0, float(steps[d, j])) for d in range(12) for j in range(5)]
+        each = {d: [0.0, *costs[d].tolist()] for d in range(12)}
+        amounts = {d: [0.0, 1.0, 2.0, 3.0, 4.0, 5.0] for d in range(12)}
+        model = stumps(trees, 12, Above(8.0))
+        problem = Problem.from_tables(np.zeros((1, 12)), amounts, each, model, 1, max_changes=6)
+        best = search(problem).cost
+        for packed in (False, True):
+            goal = Cheapest(problem)
+            for _ in dive(problem, goal, nearby_of(problem), 60, packed=packed):
+                pass
+            reached[packed] += best is not None and goal.worst <= best * (1 + 1e-9)
+    assert reached[True] >= 16 > reached[False]

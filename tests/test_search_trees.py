@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +18,7 @@ from armin.solve.search.trees.engine import TreeEngine, start_trees
 from armin.solve.search.trees.leaves import reduce_problem
 from armin.solve.search.trees.terms import TermsEngine
 
-from problems import random_trees, stump, stumps
+from problems import random_problem, random_trees, stump, stumps
 from searching import check, check_best, check_path, with_bans
 
 
@@ -89,3 +91,19 @@ def test_tables_and_leaves_lead_to_the_same_plans(seed: int, monkeypatch: pytest
     assert (one.status, one.cost) == (other.status, pytest.approx(other.cost, rel=1e-12))
     assert [p.weight for p in path] == [p.weight for p in other_path]
     assert [p.solution.cost for p in path] == pytest.approx([p.solution.cost for p in other_path], rel=1e-12)
+
+
+@given(seed=st.integers(0, 100), times=st.floats(1.0001, 1e6))
+@settings(deadline=None, max_examples=60)
+def test_budgets_end_at_what_a_plan_costs_and_none_ends_just_below(seed: int, times: float) -> None:
+    problem = random_problem(np.random.default_rng(seed), "trees")
+    assert isinstance(problem.model, TreeEnsemble)
+    searching = TreeEngine(reduce_problem(problem, problem.model), 0.7, 1e9, False)
+    plan = 0.7 * times
+    budgets = [searching.cap]
+    while searching.cap < plan:
+        searching.cap = searching._next_cap(1.5, plan)
+        budgets.append(searching.cap)
+    assert budgets[-1] == plan
+    assert all(1.2 * a <= b for a, b in pairwise(budgets[1:]))
+    assert len(budgets) <= 3 + np.log(times) / np.log(1.3)

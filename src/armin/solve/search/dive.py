@@ -3,9 +3,10 @@
 An engine that can tell what each single change does (:class:`Nearby`) gets a plan before it has proved anything. From
 "keep", the changes that help most for their price are made until enough candidates are accepted: first among those that
 do their share of what is lacking, so that the changes allowed suffice, then among all. Then changes are taken back, up
-to three at a time, and replaced by others as long as that is cheaper. Changes that help only together are found in a
-table of pairs. No step is random. A margin that is too small to be sure of its sign is asked of the problem itself
-before a choice is offered to the goal, so a dive may be wrong about rounding on its way, but never about an answer.
+to three at a time, and replaced by others as long as that is cheaper: also by those that would do for the least if
+their helps added up, where that is asked for. Changes that help only together are found in a table of pairs. No step is
+random. A margin that is too small to be sure of its sign is asked of the problem itself before a choice is offered to
+the goal, so a dive may be wrong about rounding on its way, but never about an answer.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ SHARED = (0.5, 1.0)
 
 BRANCHES = 4
 """Replacements that are followed one step further when one alone is not enough."""
+
+PARTS, PACKED = 32, 32
+"""Of a knapsack of changes: the parts of what is lacking in which help is counted, and how many features go in."""
 
 PAIRED, WIDTH, TOGETHER = 128, 10, 4
 """Of changes that are looked at together: how many are paired with all others; how many combinations of each size are
@@ -66,7 +70,7 @@ class Nearby(Protocol):
         """For every move (moves,) the weight accepted of the candidates ``who``, and what those that count lack."""
 
 
-def dive(problem: Problem, goal: Goal, nearby: Nearby, looks: int) -> Iterator[None]:
+def dive(problem: Problem, goal: Goal, nearby: Nearby, looks: int, packed: bool = False) -> Iterator[None]:
     """Offer good choices to a goal; yields after every look, of which there are at most ``looks``.
 
     Parameters
@@ -74,12 +78,14 @@ def dive(problem: Problem, goal: Goal, nearby: Nearby, looks: int) -> Iterator[N
     problem, goal : the problem and what is wanted
     nearby : what single changes do
     looks : looks around a point, at most
+    packed : whether a knapsack says what replaces changes that are taken back, and all candidates have the last look:
+        for models where a look is quick for many candidates, and the helps of changes add up more or less
     """
     total = float(problem.weights.sum())
     wanted = [level * total for level in LEVELS] if isinstance(goal, Frontier) else [goal.required]
     for required in wanted:
         if nearby.feature.size and required >= goal.required * (1.0 - WEIGHT_TOLERANCE):
-            yield from _Dive(problem, goal, nearby, required, looks // len(wanted)).run()
+            yield from _Dive(problem, goal, nearby, required, looks // len(wanted), packed).run()
 
 
 def dive_together(problem: Problem, goal: Cheapest, nearby: Nearby, rough: Nearby, looks: int) -> Iterator[None]:
@@ -98,8 +104,10 @@ def dive_together(problem: Problem, goal: Cheapest, nearby: Nearby, rough: Nearb
 class _Dive:
     """One dive for one required weight."""
 
-    def __init__(self, problem: Problem, goal: Goal, nearby: Nearby, required: float, looks: int) -> None:
-        self.problem, self.goal, self.nearby, self.looks = problem, goal, nearby, looks
+    def __init__(
+        self, problem: Problem, goal: Goal, nearby: Nearby, required: float, looks: int, packed: bool = False
+    ) -> None:
+        self.problem, self.goal, self.nearby, self.looks, self.packed = problem, goal, nearby, looks, packed
         self.required = required - WEIGHT_TOLERANCE * float(problem.weights.sum())
         decision = getattr(problem.model, "decision", None)
         rounds = decision is not None and decision.blur > 0.0
@@ -127,6 +135,10 @@ class _Dive:
         for move in self._branches(keep):
             yield from self._descend(self._after(keep, move), 1.0)
         if self.best != before:
+            yield from self._improve()
+        if self.packed and self.who.size < self.all.size:  # those that were left out may be the easier ones
+            self.who, self.weight, self.extra = self.all, self.nearby.weight, 0.0
+            self.seen.clear()
             yield from self._improve()
 
     def run_together(self, rough: _Dive) -> Iterator[None]:
@@ -255,8 +267,11 @@ class _Dive:
         self.best, self.bound = choice, cost
         return True
 
-    def _descend(self, choice: Choice, power: float, shared: bool = False) -> Iterator[None]:
-        """Take the moves that help most for their price, until one of them makes the choice valid."""
+    def _descend(self, choice: Choice, power: float | None, shared: bool = False) -> Iterator[None]:
+        """Take the moves that help most for their price, until one of them makes the choice valid.
+
+        Without a ``power``, those of a knapsack: see :meth:`_packed`.
+        """
         for _ in range(2 * self.problem.limit + 2):
             if self.looks <= 0:
                 return
@@ -264,10 +279,27 @@ class _Dive:
             yield
             if found is not None:
                 return
-            order = self._ranked(choice, power, shared)
+            order = self._packed(choice) if power is None else self._ranked(choice, power, shared)
             if order.size == 0:
                 return
             choice = self._after(choice, int(order[0]))
+
+    def _packed(self, choice: Choice) -> IntArray:
+        """The moves that would do together for the least if their helps added up, those that help most first.
+
+        How changes stand in each other's way, or help each other, shows at the next look.
+        """
+        _, lacking = self._look(choice)
+        cost, allowed = self._moves(choice)
+        now, feature = np.array(choice, dtype=np.intp), self.nearby.feature
+        start = float(lacking[np.flatnonzero(self.nearby.option == now[feature])[0]])
+        left, spent = self.problem.limit - int(np.count_nonzero(now)), self.problem.cost(choice)
+        useful = np.flatnonzero(allowed & (cost < self.bound) & (lacking < start) & (now[feature] == 0))
+        if left < 1 or useful.size == 0:
+            return useful[:0]
+        parts = np.floor(PARTS * (1.0 - lacking[useful] / start)).astype(np.intp)
+        packed = _knapsack(parts, cost[useful] - spent, feature[useful], left, self.bound - spent)
+        return np.asarray(useful[packed])
 
     def _ranked(self, choice: Choice, power: float, shared: bool = False) -> IntArray:
         """Moves that help, those that help most for their price first.
@@ -295,8 +327,10 @@ class _Dive:
         changed = [d for d, j in enumerate(start) if j]
         for gone in combinations(changed, size):
             rest = tuple(0 if d in gone else j for d, j in enumerate(start))
-            if size == 3:
-                yield from self._descend(rest, 1.0)
+            if self.packed or size == 3:
+                yield from self._descend(rest, None if self.packed else 1.0)
+            if self.looks <= 0 or self.best != start:
+                return
             for choice in chain([rest], self._after_branches(rest)) if size < 3 else ():
                 if self.looks <= 0:
                     return
@@ -325,6 +359,41 @@ class _Dive:
                 if len(chosen) >= before + BRANCHES // 2:
                     break
         return chosen
+
+
+def _knapsack(parts: IntArray, cost: FloatArray, feature: IntArray, count: int, room: float) -> IntArray:
+    """At most ``count`` moves of different features that make all parts for the least, those that make most first.
+
+    Where none for less than ``room`` make all of them, those that make as many as can be.
+
+    >>> parts, cost, feature = np.array([32, 16, 16, 8]), np.array([9.0, 2.0, 3.0, 1.0]), np.array([0, 0, 1, 2])
+    >>> _knapsack(parts, cost, feature, 2, 8.0).tolist(), _knapsack(parts, cost, feature, 2, 4.0).tolist()
+    ([1, 2], [1, 3])
+    """
+    order = np.argsort(-parts, kind="stable")
+    _, at = np.unique(feature[order], return_index=True)
+    features = feature[order][np.sort(at)[:PACKED]]  # those that can make most
+    best = np.full((features.size, PARTS + 1), np.inf)  # the cheapest move that makes at least so many
+    for f, mine in enumerate(features):
+        own = feature == mine
+        np.minimum.at(best[f], parts[own], cost[own])
+    best = np.minimum.accumulate(best[:, ::-1], axis=1)[:, ::-1]
+    need = np.arange(PARTS + 1)
+    rest = np.maximum(need[:, None] - need[None, :], 0)
+    least = np.full((features.size + 1, count + 1, PARTS + 1), np.inf)  # for so many parts, of the first features
+    least[0, :, 0] = 0.0
+    for f in range(features.size):
+        least[f + 1] = least[f]
+        np.minimum(least[f, 1:], (best[f] + least[f, :-1][:, rest]).min(axis=2), out=least[f + 1, 1:])
+    left, k = int(np.flatnonzero(least[-1, count] < room).max(initial=0)), count
+    chosen = list[int]()
+    for f in range(features.size - 1, -1, -1):
+        if least[f + 1, k, left] < least[f, k, left]:
+            made = int(np.argmin(best[f] + least[f, k - 1][rest[left]]))
+            own = np.flatnonzero((feature == features[f]) & (parts >= made))
+            chosen.append(int(own[np.argmin(cost[own])]))
+            left, k = int(rest[left, made]), k - 1
+    return np.array(sorted(chosen, key=lambda move: (-parts[move], move)) or order[:1], dtype=np.intp)
 
 
 def _best_of(grown: list[tuple[float, float, Choice]]) -> list[Choice]:

@@ -18,7 +18,7 @@ from armin.solve.search.mixed.bound import mapped
 from armin.solve.search.mixed.data import adds_of, start_of
 from armin.solve.search.mixed.joined import Joined, Maps
 from armin.solve.search.trees.leaves import Reduced
-from armin.solve.search.trees.nearby import Scores, Space, TreesNearby, Walk, walk_trees
+from armin.solve.search.trees.nearby import Scores, Space, TreesNearby, Walk, walk_block, walk_shared
 from armin.solve.search.words import Ints
 
 __all__ = ["MixedNearby"]
@@ -60,61 +60,30 @@ def _look(
     all_: bool,
 ) -> None:  # pragma: no cover - compiled
     """Margins of the candidates ``who``; with ``all_``, for every move the accepted weight and what is lacking."""
-    slots, terms, size = walk.first.size - 1, walk.start.size, walk.cell.size
-    shared, gain, now, line = space.shared, space.gain[0], space.now, lines.line
-    wide = gain.shape[1] if all_ else 0
-    base, score = space.score[0], space.score[1]
-    for m in range(terms):
-        base[m] = walk.start[m]
-        for c in range(wide):
-            shared[m, c] = 0.0
-    for o in range(space.accepted.size):
-        space.accepted[o], space.lacking[o] = 0.0, 0.0
-    for s in range(common.size):
-        now[s] = common[s]
-        for m in range(terms):
-            base[m] += line[walk.first[s] + s + now[s], m]
-    for i in range(-1, who.size):  # first the trees in which candidates do not differ
-        n = who[max(i, 0)]
-        for m in range(terms):
-            score[m] = base[m]
-            for c in range(wide):
-                gain[m, c] = shared[m, c]
-        if i >= 0:
-            for f in range(local.shape[0]):
-                s = walk.local + f
-                now[s] = local[f, n]
+    terms, size, line, now = walk.start.size, walk.cell.size, lines.line, space.now
+    walk_shared(walk, space, common, all_)
+    first = 0
+    while first < who.size:
+        count = walk_block(walk, space, local, who, first, all_)
+        for i in range(count):
+            n = who[first + i]
+            for m in range(terms):
+                for s in range(common.size + local.shape[0]):
+                    space.score[i, m] += line[walk.first[s] + s + now[i, s], m]
+                lines.score[m] = space.score[i, m]
+            space.margin[first + i] = _ahead(lines)
+            for o in range(space.accepted.size if all_ else 0):
+                cell = walk.cell[o] if o < size else walk.local_cell[o - size, n]
+                s = lines.slot[o]
+                before = walk.first[s] + s + now[i, s]
                 for m in range(terms):
-                    score[m] += line[walk.first[s] + s + now[s], m]
-        walk_trees(walk, i >= 0, now, score, gain, space.room, space.stack, all_)
-        if i < 0:
-            for m in range(terms):
-                base[m] = score[m]
-                for c in range(wide):
-                    shared[m, c] = gain[m, c]
-            continue
-        for m in range(terms):
-            lines.score[m] = score[m]
-        space.margin[i] = _ahead(lines)
-        if not all_:
-            continue
-        for m in range(terms):
-            for s in range(slots):
-                total = 0.0
-                for c in range(walk.first[s] + s, walk.first[s + 1] + s + 1):
-                    total += gain[m, c]
-                    gain[m, c] = total
-        for o in range(space.accepted.size):
-            cell = walk.cell[o] if o < size else walk.local_cell[o - size, n]
-            s = lines.slot[o]
-            before = walk.first[s] + s + now[s]
-            for m in range(terms):
-                lines.score[m] = score[m] + gain[m, cell] + line[cell, m] - line[before, m]
-            x = _ahead(lines)
-            if x >= 0.0:
-                space.accepted[o] += weight[i]
-            elif counts[i]:
-                space.lacking[o] -= weight[i] * x
+                    lines.score[m] = space.score[i, m] + space.gain[m, cell, i] + line[cell, m] - line[before, m]
+                x = _ahead(lines)
+                if x >= 0.0:
+                    space.accepted[o] += weight[first + i]
+                elif counts[first + i]:
+                    space.lacking[o] -= weight[first + i] * x
+        first += count
 
 
 class MixedNearby(TreesNearby):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ _SOONER = 10  # a dive begins after this part of that, if there is no plan,
 _MORE = 8  # and stops after so many looks more, once there is one
 _WORDS = 6  # of a group that take as long to make as one of a node takes to visit
 _HEAVY = 12  # what a node with the second bound takes, compared with the plain one
-_LOOKS, _FEW_LOOKS = 120, 60  # of a dive, in small and in large models
+_LOOKS = 120  # of a dive
 
 
 @dataclass(eq=False)
@@ -226,7 +227,7 @@ class TreeEngine:
     def __init__(self, reduced: Reduced, cap: float, dearest: float, large: bool) -> None:
         self.reduced, self.cap, self.dearest, self.large, self.bound = reduced, cap, dearest, large, 0.0
         self.run: Run | None = None
-        self.soon, self.looks = _SOON, _FEW_LOOKS if large else _LOOKS
+        self.soon, self.looks = _SOON, _LOOKS
         self._dived = False
         self._diving: Iterator[None] | None = None
 
@@ -273,7 +274,7 @@ class TreeEngine:
             if before > _FEW_NODES // 2 and now < 1.25 * before:
                 step *= _STEP  # dearer budgets add little: hurry
             before = now
-            self.bound, self.cap = self.cap, step * self.cap if self.cap < self.dearest else np.inf
+            self.bound, self.cap = self.cap, self._next_cap(step, goal.worst)
             if self._diving is not None and goal.worst < np.inf:
                 self.cap = max(self.cap, goal.worst / _LEAP)
             # a budget with next to nothing in it is no share of work
@@ -283,6 +284,17 @@ class TreeEngine:
             if self.large:
                 yield from self._renew(goal)
                 yield
+
+    def _next_cap(self, step: float, plan: float) -> float:
+        """The next budget, about ``step`` times this one.
+
+        Where what a plan costs is the last budget, equal steps lead there: a step that ended just below it would take
+        nearly as long as the last one, and prove next to nothing.
+        """
+        if self.cap < plan < np.inf:
+            steps = max(1, round(log(plan / self.cap) / log(step)))
+            return plan if steps == 1 else float(self.cap * (plan / self.cap) ** (1.0 / steps))
+        return step * self.cap if self.cap < self.dearest else np.inf
 
     def _share(self) -> int:
         """Nodes between two looks at whether a dive would help."""
@@ -311,7 +323,7 @@ class TreeEngine:
                     return
 
     def _new_dive(self, goal: Goal) -> Iterator[None]:
-        return dive(self.reduced.problem, goal, self.nearby(), self.looks)
+        return dive(self.reduced.problem, goal, self.nearby(), self.looks, packed=True)
 
     def _renew(self, goal: Goal) -> Iterator[None]:
         """Tables for the present budget, after a short look at a larger one if nothing was found yet."""

@@ -2,8 +2,9 @@
 
 From a point, a change of one feature moves a tree only to leaves whose path leaves the point's own path at splits on
 that feature. So a walk that follows the point, and turns off once for each split on its way, meets every such leaf, and
-notes its gain for the cells of the feature that lead there. It serves the first plan (:mod:`armin.solve.search.dive`),
-so sums may be rounded: what is found is asked of the model itself.
+notes its gain for the cells of the feature that lead there. Candidates that end in the same leaf turn off at the same
+splits: they are walked together, as bits of a word, and part where they must. It serves the first plan
+(:mod:`armin.solve.search.dive`), so sums may be rounded: what is found is asked of the model itself.
 """
 
 from __future__ import annotations
@@ -24,15 +25,18 @@ from armin.solve.search.trees.leaves import Reduced
 from armin.solve.search.ways import rows_of
 from armin.solve.search.words import Bits, Ints, any_number, lowest_bit
 
-__all__ = ["Scores", "Space", "TreesNearby", "Walk", "shape_of", "walk_trees"]
+__all__ = ["Scores", "Space", "TreesNearby", "Walk", "shape_of", "walk_block", "walk_shared"]
 
 _STEPS = 100_000
 """Splits that one look around a point may pass, about; more candidates than that allows are thinned out."""
 
-BLOCK = 16
-"""Candidates that go through a tree one after the other, while it is at hand: a large forest is larger than caches."""
+_LEAST = 24
+"""Candidates that every look takes in: with fewer, plans are missed that only those left out would accept."""
 
-LEFT, RIGHT, TEST, SLOT = range(4)
+BLOCK = 32
+"""Candidates that go through a tree together, as bits of a word; what they do apart is walked apart."""
+
+LEFT, RIGHT, TEST = range(3)
 """Columns of ``Walk.node``."""
 
 
@@ -40,7 +44,8 @@ class Walk(NamedTuple):
     """The trees as splits on cells. S features ("slots"), R rows of the decision."""
 
     roots: IntArray
-    node: NDArray[np.int32]  # (nodes, 4): left and right child, test (-1 in a leaf), its slot: side by side in memory
+    node: NDArray[np.int32]  # (nodes, 3): left and right child, test (-1 in a leaf): side by side in memory
+    slot: Ints  # (tests,) what a test asks about
     bits: Bits  # (tests, W) cells that go left
     first: Ints  # (S + 1,) the first cell of each slot
     value: FloatArray  # (nodes, R)
@@ -53,34 +58,30 @@ class Walk(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What a look around a point writes."""
+    """What a look around a point writes. A block has up to B candidates."""
 
     room: Bits  # (S + 1 + depth, W) cells that pass the splits so far; those of a walk that turned off
     stack: Ints
-    shared: FloatArray  # (R, cells + S) gains in the trees in which candidates do not differ
-    gain: FloatArray  # (BLOCK, R, cells + S)
-    nothing: FloatArray  # (R, 1)
-    score: FloatArray  # (1 + BLOCK, R)
-    now: Ints  # (S,) the point
+    crowd: Bits  # (depth,) who takes each of the ways on the stack
+    goes: Bits  # (tests,) who of the block goes left
+    shared: FloatArray  # (R, cells + S, 1) gains in the trees in which candidates do not differ
+    gain: FloatArray  # (R, cells + S, B) and in all
+    base: FloatArray  # (1, R) scores in the trees in which candidates do not differ
+    score: FloatArray  # (B, R) and in all
+    now: Ints  # (B, S) the point of each
     margin: FloatArray  # (N',)
     accepted: FloatArray  # (moves,)
     lacking: FloatArray  # (moves,)
 
 
 @called
-def _side(walk: Walk, node: int, now: Ints) -> int:  # pragma: no cover - compiled
-    """Which child the point goes to."""
-    cell = now[walk.node[node, SLOT]]
-    word = walk.bits[walk.node[node, TEST], cell // 64] >> np.uint64(cell % 64)
-    return LEFT if word & np.uint64(1) else RIGHT
-
-
-@called
-def _margin(walk: Walk, score: FloatArray, gain: FloatArray, cell: int) -> float:  # pragma: no cover - compiled
-    """The least row of the best way, after the gain of a cell."""
+def _margin(walk: Walk, space: Space, i: int, cell: int) -> float:  # pragma: no cover - compiled
+    """The least row of the best way of a member of the block, after the gain of a cell; -1: as it stands."""
     best, way, least = -np.inf, -1, -np.inf
-    for r in range(score.size):
-        x = score[r] + gain[r, cell]
+    for r in range(walk.way.size):
+        x = space.score[i, r]
+        if cell >= 0:
+            x += space.gain[r, cell, i]
         if walk.way[r] != way:
             best, way, least = max(best, least), walk.way[r], x
         else:
@@ -89,7 +90,9 @@ def _margin(walk: Walk, score: FloatArray, gain: FloatArray, cell: int) -> float
 
 
 @called
-def _note(walk: Walk, bits: Bits, s: int, leaf: int, home: int, gain: FloatArray) -> None:  # pragma: no cover
+def _note(
+    walk: Walk, bits: Bits, s: int, leaf: int, home: int, who: np.uint64, gain: FloatArray
+) -> None:  # pragma: no cover - compiled
     """Add what a leaf gains to the cells in ``bits``: at the first cell of a run, and less it after the last."""
     for w in range(bits.size):
         word, at = bits[w], walk.first[s] + s + 64 * w
@@ -99,41 +102,68 @@ def _note(walk: Walk, bits: Bits, s: int, leaf: int, home: int, gain: FloatArray
             size = lowest_bit(rest) if rest != 0 else 64
             for r in range(gain.shape[0]):
                 x = walk.value[leaf, r] - walk.value[home, r]
-                gain[r, at + low] += x
-                gain[r, at + low + size] -= x
+                each = who
+                while each != 0:
+                    i = lowest_bit(each)
+                    gain[r, at + low, i] += x
+                    gain[r, at + low + size, i] -= x
+                    each &= each - np.uint64(1)
             if low + size >= 64:
                 break
             word &= ~np.uint64(0) << np.uint64(low + size)
 
 
 @called
-def walk_trees(
-    walk: Walk, own: bool, now: Ints, score: FloatArray, gain: FloatArray, room: Bits, stack: Ints, all_: bool
-) -> None:  # pragma: no cover - compiled
-    """Add the scores at the point ``now`` of the trees that are ``own`` or not, and what each cell would gain.
-
-    ``gain`` has one entry more than cells for each slot, and holds differences: see ``_note``. Without ``all_``, only
-    the scores are wanted.
-    """
-    for t in range(walk.roots.size):
-        if walk.own[t] == own:
-            _walk_tree(walk, t, now, score, gain, room, stack, all_)
+def _sides(walk: Walk, space: Space, count: int) -> None:  # pragma: no cover - compiled
+    """For each test, who of the block goes left."""
+    now, end = space.now, walk.first.size - 2
+    for k in range(walk.slot.size):
+        s = walk.slot[k]
+        goes = np.uint64(0)
+        for i in range(count if walk.local <= s < end else 1):
+            cell = now[i, s]
+            goes |= ((walk.bits[k, cell // 64] >> np.uint64(cell % 64)) & np.uint64(1)) << np.uint64(i)
+        space.goes[k] = goes if walk.local <= s < end else np.uint64(0) - goes
 
 
 @called
 def _walk_tree(
-    walk: Walk, t: int, now: Ints, score: FloatArray, gain: FloatArray, room: Bits, stack: Ints, all_: bool
+    walk: Walk, space: Space, t: int, who: np.uint64, score: FloatArray, gain: FloatArray, all_: bool
 ) -> None:  # pragma: no cover - compiled
-    """As :func:`walk_trees`, for one tree."""
-    slots, width = walk.first.size - 1, walk.bits.shape[1]
-    home = walk.roots[t]
-    while walk.node[home, TEST] >= 0:
-        home = walk.node[home, _side(walk, home, now)]
-    for r in range(score.size):
-        score[r] += walk.value[home, r]
-    node, size = walk.roots[t], 0
-    while all_ and node != home:
-        s, side, test = walk.node[node, SLOT], _side(walk, node, now), walk.node[node, TEST]
+    """Add to the scores of ``who`` those of one tree; with ``all_``, also what each cell would gain.
+
+    ``gain`` has one entry more than cells for each slot, and holds differences: see ``_note``. Those who end in the
+    same leaf turn off at the same splits, and are followed together.
+    """
+    while who != 0:
+        home, same = walk.roots[t], who
+        while walk.node[home, TEST] >= 0:
+            goes = space.goes[walk.node[home, TEST]]
+            left = (goes >> np.uint64(lowest_bit(same))) & np.uint64(1) != 0
+            same &= goes if left else ~goes
+            home = walk.node[home, LEFT if left else RIGHT]
+        who &= ~same
+        each = same
+        while each != 0:
+            i = lowest_bit(each)
+            for r in range(walk.start.size):
+                score[i, r] += walk.value[home, r]
+            each &= each - np.uint64(1)
+        if all_:
+            _leave(walk, space, walk.roots[t], home, same, gain)
+
+
+@called
+def _leave(
+    walk: Walk, space: Space, node: int, home: int, who: np.uint64, gain: FloatArray
+) -> None:  # pragma: no cover - compiled
+    """Turn off once at each split on the way from a root to the leaf ``home``, where ``who`` end."""
+    room, stack, slots, width = space.room, space.stack, walk.first.size - 1, walk.bits.shape[1]
+    size = 0
+    while node != home:
+        test = walk.node[node, TEST]
+        s = walk.slot[test]
+        side = LEFT if space.goes[test] & who != 0 else RIGHT
         if s < slots - 1:
             # cells that pass all splits on the slot so far and turn off here
             some = False
@@ -143,7 +173,7 @@ def _walk_tree(
                 room[s, w] &= ~turn
                 some |= room[slots, w] != 0
             if some:
-                _turn_off(walk, walk.node[node, LEFT + RIGHT - side], s, home, now, gain, room, stack)
+                _turn_off(walk, space, walk.node[node, LEFT + RIGHT - side], s, home, who, gain)
             stack[stack.size - 1 - size] = s
             size += 1
         node = walk.node[node, side]
@@ -165,36 +195,88 @@ def _all_cells(walk: Walk, s: int, bits: Bits) -> None:  # pragma: no cover - co
 
 @called
 def _turn_off(
-    walk: Walk, node: int, s: int, home: int, now: Ints, gain: FloatArray, room: Bits, stack: Ints
+    walk: Walk, space: Space, node: int, s: int, home: int, who: np.uint64, gain: FloatArray
 ) -> None:  # pragma: no cover - compiled
-    """All leaves below ``node`` that the point reaches with some cell of slot s, one after the other."""
-    base, width = walk.first.size - 1, walk.bits.shape[1]
+    """All leaves below ``node`` that ``who`` reach with some cell of slot s, one after the other."""
+    room, stack, crowd, base, width = space.room, space.stack, space.crowd, walk.first.size - 1, walk.bits.shape[1]
     top = 1
-    stack[0] = node
+    stack[0], crowd[0] = node, who
     while top > 0:
         top -= 1
-        node = stack[top]
+        node, who = stack[top], crowd[top]
         while walk.node[node, TEST] >= 0:
             test = walk.node[node, TEST]
-            if walk.node[node, SLOT] != s:
-                node = walk.node[node, _side(walk, node, now)]
-                continue
             goes, stays = False, False
-            for w in range(width):
-                word = room[base + top, w]
-                goes |= word & walk.bits[test, w] != 0
-                stays |= word & ~walk.bits[test, w] != 0
-            if goes and stays:
+            if walk.slot[test] != s:
+                left = who & space.goes[test]
+                goes, stays = left != 0, left != who
+                if goes and stays:  # each with all of the cells
+                    for w in range(width):
+                        room[base + top + 1, w] = room[base + top, w]
+                    crowd[top], who = who & ~left, left
+            else:
                 for w in range(width):
                     word = room[base + top, w]
-                    room[base + top, w] = word & ~walk.bits[test, w]
-                    room[base + top + 1, w] = word & walk.bits[test, w]
+                    goes |= word & walk.bits[test, w] != 0
+                    stays |= word & ~walk.bits[test, w] != 0
+                if goes and stays:  # each cell with all of them
+                    for w in range(width):
+                        word = room[base + top, w]
+                        room[base + top, w] = word & ~walk.bits[test, w]
+                        room[base + top + 1, w] = word & walk.bits[test, w]
+                    crowd[top] = who
+            if goes and stays:
                 stack[top] = walk.node[node, RIGHT]
                 top += 1
-                node = walk.node[node, LEFT]
-            else:
-                node = walk.node[node, LEFT if goes else RIGHT]
-        _note(walk, room[base + top], s, node, home, gain)
+            node = walk.node[node, LEFT if goes else RIGHT]
+        _note(walk, room[base + top], s, node, home, who, gain)
+
+
+@called
+def walk_shared(walk: Walk, space: Space, common: Ints, all_: bool) -> None:  # pragma: no cover - compiled
+    """Begin a look around a point: the trees in which candidates do not differ."""
+    for r in range(walk.start.size):
+        space.base[0, r] = walk.start[r]
+        for c in range(space.shared.shape[1] if all_ else 0):
+            space.shared[r, c, 0] = 0.0
+    for o in range(space.accepted.size):
+        space.accepted[o], space.lacking[o] = 0.0, 0.0
+    for i in range(space.now.shape[0]):
+        for s in range(common.size):
+            space.now[i, s] = common[s]
+    _sides(walk, space, any_number(1))
+    for t in range(walk.roots.size):
+        if not walk.own[t]:
+            _walk_tree(walk, space, t, np.uint64(1), space.base, space.shared, all_)
+
+
+@called
+def walk_block(
+    walk: Walk, space: Space, local: Ints, who: Ints, first: int, all_: bool
+) -> int:  # pragma: no cover - compiled
+    """Scores of the candidates from ``who[first]`` on, as many as fit in; with ``all_``, what each cell would gain."""
+    gain, shared = space.gain, space.shared
+    count = min(gain.shape[2], who.size - first)
+    for i in range(count):
+        for r in range(walk.start.size):
+            space.score[i, r] = space.base[0, r]
+        for f in range(local.shape[0]):
+            space.now[i, walk.local + f] = local[f, who[first + i]]
+    _sides(walk, space, count)
+    for r in range(walk.start.size if all_ else 0):
+        for c in range(shared.shape[1]):
+            for i in range(count):
+                gain[r, c, i] = shared[r, c, 0]
+    everybody = (np.uint64(1) << np.uint64(count)) - np.uint64(1)
+    for t in range(walk.roots.size):
+        if walk.own[t]:
+            _walk_tree(walk, space, t, everybody, space.score, gain, all_)
+    for r in range(walk.start.size if all_ else 0):
+        for s in range(walk.first.size - 1):
+            for c in range(walk.first[s] + s + 1, walk.first[s + 1] + s + 1):
+                for i in range(count):
+                    gain[r, c, i] += gain[r, c - 1, i]
+    return int(count)
 
 
 @entry_bare
@@ -202,57 +284,22 @@ def _look(
     walk: Walk, space: Space, common: Ints, local: Ints, who: Ints, weight: FloatArray, counts: BoolArray, all_: bool
 ) -> None:  # pragma: no cover - compiled
     """Margins of the candidates ``who``; with ``all_``, for every move the accepted weight and what is lacking."""
-    rows, shared, now = walk.start.size, space.shared, space.now
-    wide = shared.shape[1] if all_ else 0
-    for r in range(rows):
-        space.score[0, r] = walk.start[r]
-        for c in range(wide):
-            shared[r, c] = 0.0
-    for o in range(space.accepted.size):
-        space.accepted[o], space.lacking[o] = 0.0, 0.0
-    for s in range(common.size):
-        now[s] = common[s]
-    for f in range(local.shape[0]):
-        now[walk.local + f] = local[f, who[0]]
-    walk_trees(walk, False, now, space.score[0], shared, space.room, space.stack, all_)
-    for first in range(0, who.size, BLOCK):
-        count = min(BLOCK, who.size - first)
+    size = walk.cell.size
+    walk_shared(walk, space, common, all_)
+    first = 0
+    while first < who.size:
+        count = walk_block(walk, space, local, who, first, all_)
         for i in range(count):
-            for r in range(rows):
-                space.score[1 + i, r] = space.score[0, r]
-                for c in range(wide):
-                    space.gain[i, r, c] = shared[r, c]
-        for t in range(walk.roots.size):
-            for i in range(count if walk.own[t] else 0):
-                for f in range(local.shape[0]):
-                    now[walk.local + f] = local[f, who[first + i]]
-                _walk_tree(walk, t, now, space.score[1 + i], space.gain[i], space.room, space.stack, all_)
-        for i in range(count):
-            space.margin[first + i] = _margin(walk, space.score[1 + i], space.nothing, any_number(0))
-            if all_:
-                n = who[first + i]
-                _add_up(walk, space, space.score[1 + i], space.gain[i], n, weight[first + i], counts[first + i])
-
-
-@called
-def _add_up(
-    walk: Walk, space: Space, score: FloatArray, gain: FloatArray, n: int, weight: float, counts: bool | np.bool_
-) -> None:  # pragma: no cover - compiled
-    """Make the gains of candidate ``n`` out of their differences, and add what it gets after every move."""
-    slots, size = walk.first.size - 1, walk.cell.size
-    for r in range(score.size):
-        for s in range(slots):
-            total = 0.0
-            for c in range(walk.first[s] + s, walk.first[s + 1] + s + 1):
-                total += gain[r, c]
-                gain[r, c] = total
-    for o in range(space.accepted.size):
-        cell = walk.cell[o] if o < size else walk.local_cell[o - size, n]
-        x = _margin(walk, score, gain, cell)
-        if x >= 0.0:
-            space.accepted[o] += weight
-        elif counts:
-            space.lacking[o] -= weight * x
+            space.margin[first + i] = _margin(walk, space, i, any_number(-1))
+        for o in range(space.accepted.size if all_ else 0):
+            for i in range(count):
+                cell = walk.cell[o] if o < size else walk.local_cell[o - size, who[first + i]]
+                x = _margin(walk, space, i, cell)
+                if x >= 0.0:
+                    space.accepted[o] += weight[first + i]
+                elif counts[first + i]:
+                    space.lacking[o] -= weight[first + i] * x
+        first += count
 
 
 class Scores(NamedTuple):
@@ -315,12 +362,13 @@ class TreesNearby:
         self.option = np.array([p[1] for p in places], dtype=np.intp)
         self.cost = np.array([p[2] for p in places])
         self.weight = reduced.weight
-        self.most = max(12, _STEPS // max(1, 4 * depth * int(own.sum())))
+        self.most = max(_LEAST, _STEPS // max(1, 4 * depth * int(own.sum())))
         self._reduced = reduced
         test = reduced.tests.of_node
         walk = Walk(
             np.ascontiguousarray(model.roots, dtype=np.int64),
-            np.stack([model.left, model.right, test, np.append(slot, -1)[test]], axis=1).astype(np.int32),
+            np.stack([model.left, model.right, test], axis=1).astype(np.int32),
+            slot,
             bits,
             first,
             scores.value,
@@ -331,7 +379,7 @@ class TreesNearby:
             np.concatenate([np.zeros(0, np.int64), *cell]),
             np.concatenate([np.zeros((0, n), np.int64), *local_cell]),
         )
-        rows, wide = scores.start.size, int(first[-1]) + len(slots)
+        rows, wide, block = scores.start.size, int(first[-1]) + len(slots), min(BLOCK, n)
         room = np.zeros((len(slots) + 2 + depth, width), np.uint64)
         for s, cells in enumerate(slots):
             full = np.zeros(8 * width, np.uint8)
@@ -341,11 +389,13 @@ class TreesNearby:
         self.space = space = Space(
             room,
             np.zeros(2 * depth + 4, np.int64),
-            np.zeros((rows, wide)),
-            np.zeros((min(BLOCK, n), rows, wide)),
-            np.zeros((rows, 1)),
-            np.zeros((1 + BLOCK, rows)),
-            np.zeros(len(slots), np.int64),
+            np.zeros(depth + 2, np.uint64),
+            np.zeros(n_tests, np.uint64),
+            np.zeros((rows, wide, 1)),
+            np.zeros((rows, wide, block)),
+            np.zeros((1, rows)),
+            np.zeros((block, rows)),
+            np.zeros((block, len(slots)), np.int64),
             np.zeros(n),
             np.zeros(len(places)),
             np.zeros(len(places)),
