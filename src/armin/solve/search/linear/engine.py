@@ -95,10 +95,8 @@ class LinearEngine:
         """Answer the steps from this one on in one context, as far as compiled code can; whether it answered any."""
         steps, handed = searcher.steps
         steps.number[:] = require, self.bound, goal.step, self.cheapest, self.dearest, self.contexts.choices
-        count, work = (
-            ascend(searcher.given, searcher.crowd, searcher.written, goal.bans(), handed, _STEPS),
-            searcher.work,
-        )
+        work = searcher.work
+        count = ascend(searcher.given, searcher.crowd, searcher.written, goal.bans(), handed, _STEPS)
         for k in range(count):
             n = steps.size.item(k)
             work.best[:n], work.counter[FOUND] = steps.best[k, :n], n
@@ -106,8 +104,9 @@ class LinearEngine:
                 count = k
                 break
             self.bound = goal.points[-1].cost * (1.0 - BETTER)
-        work.counter[FOUND], work.counter[DEPTH] = -1, -1
-        self.plain = self.plain and count > 0
+        work.counter[FOUND] = -1
+        searcher.demand(require, True)  # compiled code has asked for more, step by step
+        self.plain = count > 0
         return count > 0
 
     def _sweep(self, goal: Goal) -> Iterator[None]:
