@@ -107,3 +107,12 @@ def test_budgets_end_at_what_a_plan_costs_and_none_ends_just_below(seed: int, ti
     assert budgets[-1] == plan
     assert all(1.2 * a <= b for a, b in pairwise(budgets[1:]))
     assert len(budgets) <= 3 + np.log(times) / np.log(1.3)
+
+
+def test_budgets_from_the_smallest_number_to_a_large_plan() -> None:
+    problem = random_problem(np.random.default_rng(0), "trees")
+    assert isinstance(problem.model, TreeEnsemble)
+    searching = TreeEngine(reduce_problem(problem, problem.model), 5e-324, 1e300, False)
+    while searching.cap < 1e299:
+        before, searching.cap = searching.cap, searching._next_cap(1.5, 1e299)
+        assert before < searching.cap <= 1e299

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import log
+from math import exp, log, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -292,8 +292,9 @@ class TreeEngine:
         nearly as long as the last one, and prove next to nothing.
         """
         if self.cap < plan < np.inf:
-            steps = max(1, round(log(plan / self.cap) / log(step)))
-            return plan if steps == 1 else float(self.cap * (plan / self.cap) ** (1.0 / steps))
+            far = log(plan) - log(self.cap)  # the quotient may be too large for a number
+            steps = max(1, round(far / log(step)))
+            return plan if steps == 1 else max(self.cap * exp(far / steps), nextafter(self.cap, plan))
         return step * self.cap if self.cap < self.dearest else np.inf
 
     def _share(self) -> int:
