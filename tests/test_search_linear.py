@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from armin.models.kinds import Above, Among, LinearModel
 from armin.problem import Problem, Status
 from armin.solve.search import search, search_path
 from armin.solve.search.linear import engine, steps
 
-from searching import check
+from searching import check, check_path
 
 
 def test_gains_that_differ_by_rounding_alone_are_not_told_apart() -> None:
@@ -73,3 +75,28 @@ def test_a_path_in_one_context_is_not_asked_for_step_by_step(monkeypatch: pytest
     path = search_path(long_path())
     assert len(path) > 5
     assert asked < 5  # the first step alone
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([(1, 50_000), (3, 1), (64, 5), (64, 50_000)]), st.booleans())
+def test_law_a_path_that_goes_on_by_itself_is_that_of_brute_force(seed: int, room: tuple[int, int], tied: bool) -> None:
+    rng = np.random.default_rng(seed)
+    columns, people = int(rng.integers(2, 5)), int(rng.integers(2, 9))
+    if tied:  # scores that meet the cut, as far as the last digit goes
+        weights, rows = rng.integers(1, 5, columns) * 0.1, rng.integers(-6, 1, (people, columns)) * 0.1
+        moves = {d: np.append(0.0, np.sort(rng.permutation(8)[:4]) * 0.1 + 0.1) for d in range(columns)}
+        costs = {d: np.append(0.0, rng.integers(1, 9, 4) * 0.25) for d in range(columns)}
+        cut = rng.integers(-2, 6) * 0.01
+    else:
+        weights, rows = rng.normal(size=columns), np.tile(rng.normal(size=columns), (people, 1))
+        rows[:, 0] = rng.normal(size=people)
+        moves = {d: np.append(0.0, rng.normal(size=5)) for d in range(columns)}
+        costs = {d: np.append(0.0, rng.uniform(0.1, 1.0, 5)) for d in range(columns)}
+        cut = float(np.max(rows @ weights)) + rng.uniform(0.0, 1.0)
+    model = LinearModel(weights[None, :], np.array([-cut]), Above(0.0))
+    problem = Problem.from_tables(rows, moves, costs, model, 1, max_changes=int(rng.integers(1, columns + 1)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "FEW_CHOICES", 0)
+        patch.setattr(steps, "AT_ONCE", room[0])
+        patch.setattr(engine, "_STEPS", room[1])
+        check_path(problem, search_path(problem))

@@ -134,3 +134,36 @@ def test_ties_limits_and_alternatives_survive_the_layers(
         check_path(problem, search_path(problem))
         check_best(problem, search_best(problem, 4), 4)
         check_best(problem, search_best(problem, 4, differ="cores"), 4, "cores")
+
+
+def one_person(moves: dict[int, np.ndarray], costs: dict[int, np.ndarray], model: LinearModel, limit: int) -> Problem:
+    return Problem.from_tables(np.zeros((1, len(moves))), moves, costs, model, 1, max_changes=limit)
+
+
+def test_a_state_is_not_beaten_by_one_that_may_have_gained_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    layered(monkeypatch, (1000,))
+    for seed in range(900, 960):  # in one of them the last digit decides between choices whose gains look the same
+        rng = np.random.default_rng([seed, 79])
+        columns = int(rng.integers(3, 6))
+        weights = rng.integers(1, 8, size=columns) * 0.1
+        moves = {d: np.append(0.0, np.sort(rng.permutation(8)[:4]) * 0.1 + 0.1) for d in range(columns)}
+        costs = {d: np.append(0.0, np.sort(rng.integers(1, 9, size=4) * 0.1)) for d in range(columns)}
+        score = np.array([moves[d][rng.integers(0, 5)] for d in range(columns)]) @ weights
+        model = LinearModel(weights[None, :], -np.array([score]), Above(0.0))
+        problem = one_person(moves, costs, model, int(rng.integers(2, columns + 1)))
+        check(problem, search(problem))
+
+
+def test_a_state_is_not_beaten_by_one_with_more_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    layered(monkeypatch, (1000,))
+    for seed in range(80):
+        rng = np.random.default_rng([seed, 80])
+        columns, limit = int(rng.integers(4, 7)), int(rng.integers(3, 5))
+        moves = {d: np.append(0.0, np.sort(rng.uniform(0.1, 1.0, size=3))) for d in range(columns)}
+        # small steps are cheap, so that what several of them gain may be had by one
+        costs = {d: moves[d] ** 2 * rng.uniform(0.5, 1.5) + 0.02 * (moves[d] > 0) for d in range(columns)}
+        most = np.sort([own[-1] for own in moves.values()])[::-1][:limit].sum()
+        model = LinearModel(np.ones((1, columns)), -np.array([most * rng.uniform(0.5, 0.9)]), Above(0.0))
+        problem = one_person(moves, costs, model, limit)
+        check(problem, search(problem))
+        check_best(problem, search_best(problem, 4, differ="cores"), 4, "cores")
