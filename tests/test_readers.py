@@ -563,6 +563,21 @@ def test_read_model_says_what_predict_says(name: str) -> None:
         np.testing.assert_array_equal(ask(model, estimator, rows), expected)
 
 
+def check_says_the_same(model: Model, estimator: Any, rows: Array, label: Any, threshold: float) -> None:
+    """The model says what the estimator does.
+
+    Some estimators give a row that attains the threshold one probability alone and another in company, by the last
+    digit: how BLAS adds up depends on the machine and on how many rows there are. Of these few, either may be said.
+    """
+    found, wanted = ask(model, estimator, rows), said(estimator, rows, [label], threshold)
+    apart = np.flatnonzero(found != wanted)
+    assert apart.size <= 2
+    for i in apart:
+        np.testing.assert_array_equal(found[[i]], said(estimator, rows[[i]], [label], threshold))
+        together, alone = (estimator.predict_proba(some) for some in (rows, rows[[i]]))
+        np.testing.assert_allclose(together[[i]], alone, rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", each(name for name, (kind, _) in ALL.items() if "multi" not in kind))
 def test_read_model_says_what_predict_proba_says(name: str) -> None:
     estimator = fitted(name)
@@ -574,8 +589,7 @@ def test_read_model_says_what_predict_proba_says(name: str) -> None:
     for label in estimator.classes_:
         for threshold in [0.5, 0.7] if name in INEXACT else thresholds_for(estimator, X, label):
             model = read_model(estimator, label, threshold=threshold)
-            rows = rows_for(name, model)
-            np.testing.assert_array_equal(ask(model, estimator, rows), said(estimator, rows, [label], threshold))
+            check_says_the_same(model, estimator, rows_for(name, model), label, threshold)
 
 
 @pytest.mark.parametrize("name", ["forest multi", "tree balanced"])
