@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -36,9 +37,11 @@ def work(model: str) -> None:
 
 def first(tree: Path, model: str) -> float:
     """The same in a new process, with the code of a source tree."""
-    paths = os.pathsep.join(str(path) for path in (tree / "src", tree, HERE))
-    with tempfile.TemporaryDirectory() as cache:
-        env = os.environ | {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": cache, "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as empty:
+        source = shutil.copytree(tree / "src", Path(empty) / "src", ignore=shutil.ignore_patterns("__pycache__"))
+        paths = os.pathsep.join(str(path) for path in (source, tree, HERE))
+        env = os.environ | {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": empty, "XDG_CACHE_HOME": empty}
+        env["OMP_NUM_THREADS"] = "1"
         command = [sys.executable, __file__, "--work", model]
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)  # noqa: S603  files of ours
     return float(done.stdout)

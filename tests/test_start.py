@@ -19,8 +19,7 @@ from sklearn.utils import all_estimators
 
 from armin import ARMIN
 from armin.bundle import save_bundle
-from armin.bundle.allowed import is_allowed
-from armin.bundle.types import TRUSTED, estimators, unknown_types
+from armin.bundle.types import estimators, known, unknown_types
 
 from worlds import make_world
 
@@ -114,7 +113,6 @@ def test_what_needs_trust_is_what_skops_says(model: Any) -> None:
         if step[1].__class__ is not FunctionTransformer:
             step[1].fit(X, y)
     data = dump_model(model)
-    theirs = set(sio.get_untrusted_types(data=data)) - TRUSTED
-    ours = {name for name in unknown_types(data) if "(" not in name}
-    assert theirs == {name for name in ours if name in theirs or is_allowed(name)}  # no less, and more by our own list
-    assert ("KNeighborsClassifier" in str(ours)) == isinstance(model, KNeighborsClassifier)
+    ours = unknown_types(data)
+    assert set(ours) == set(sio.get_untrusted_types(data=data)) - known()
+    assert ("KDTree" in str(ours)) == isinstance(model, KNeighborsClassifier)

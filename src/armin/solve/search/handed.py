@@ -29,8 +29,7 @@ from numba import from_dtype, types
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, models, register_model, unbox
-
-from armin.lowering import array_of
+from numba.np.arrayobj import make_array, populate_array
 
 __all__ = ["Handed", "hand", "space"]
 
@@ -100,8 +99,9 @@ def _look_up(context: Any, builder: Any, kind: _BundleType, table: Any, field: s
         strides.insert(0, builder.mul(strides[0], length))
     data = builder.inttoptr(word(0), context.get_data_type(found.dtype).as_pointer())
     itemsize = ir.Constant(_WORD, size)
-    array = array_of(context, builder, found, data=data, shape=shape, strides=strides, itemsize=itemsize)
-    return impl_ret_borrowed(context, builder, found, array)
+    array = make_array(found)(context, builder)
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
+    return impl_ret_borrowed(context, builder, found, array._getvalue())
 
 
 @unbox(_BundleType)  # type: ignore[untyped-decorator, unused-ignore]
