@@ -50,6 +50,7 @@ def test_limits_survive_a_file(feature: Feature) -> None:
     assert Schema.from_toml(schema.to_toml()) == schema
 
 
+@pytest.mark.filterwarnings("ignore:'a' is the same in every row")
 @given(st.lists(st.integers(-500, 500), min_size=2, max_size=30))
 def test_guessed_limits_hold_what_was_seen_and_keep_its_sign(values: list[int]) -> None:
     feature = Schema.infer(pd.DataFrame({"a": values}), kinds={"a": "integer"})["a"]

@@ -25,7 +25,7 @@ def solve(
     problem : the problem
     method : one of :data:`METHODS`: ``"auto"``, ``"search"`` (the exact search), ``"enumerate"`` (brute force),
         ``"milo"`` (the paper's programs) or ``"subsample"`` (the paper's heuristic, which proves nothing)
-    solver : the MILO solver, where one is used: ``"highs"``, ``"gurobi"`` or ``"scip"``
+    solver : the MILO solver, where one is used: ``"highs"`` (SciPy's) or ``"gurobi"``
     time_limit : seconds, or None for no limit
     callback : for the search: called now and then with the best so far; returning False stops it
 

@@ -1,9 +1,9 @@
 """The paper's mixed-integer linear programs, and the solvers that take them.
 
-``linear``, ``relu`` and ``trees`` write a problem as a :class:`~armin.solve.milo.program.Program`;
-``highs``, ``gurobi`` and ``scip`` solve it. The program is a relaxation by a named tolerance, so each
-answer is checked with the model itself; one that does not stand is ruled out and the program solved
-again. Hence the final answer is exact, ties included.
+``relu`` (with ``linear``) and ``trees`` write a problem as a :class:`~armin.solve.milo.program.Program`;
+``highs`` and ``gurobi`` solve it. The program is a relaxation by one tolerance, so each answer is
+evaluated by the model itself; one that it refuses is ruled out and the program solved again. Hence
+the final answer is exact, ties included, as far as the solver is.
 
 >>> import numpy as np
 >>> from armin.models.kinds import Above, LinearModel
@@ -19,20 +19,21 @@ again. Hence the final answer is exact, ties included.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 
-from armin.arrays import IntArray
+import numpy as np
+
 from armin.errors import ParameterError, SolverError
-from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, ScoreMixture, TreeEnsemble
-from armin.problem import Problem, Solution, Status
+from armin.models.kinds import LinearModel, Model, ReluNetwork, TreeEnsemble
+from armin.problem import Choice, Problem, Solution, Status
 from armin.solve.blocks import parts_of
-from armin.solve.milo.linear import write_linear
-from armin.solve.milo.program import SOLVER_TOLERANCE, Answer, Late, Program
-from armin.solve.milo.reduce import merge_candidates, merge_options
-from armin.solve.milo.relu import write_relu
+from armin.solve.milo.program import MAX_COST, TOLERANCE, Answer, OutOfTime, Program
+from armin.solve.milo.reduce import reduced
+from armin.solve.milo.relu import write_network
 from armin.solve.milo.trees import write_trees
 from armin.solve.stopping import Callback
 
@@ -41,12 +42,15 @@ __all__ = ["FORMULATIONS", "SOLVERS", "solve_by_milo", "write_program"]
 FORMULATIONS = ("tight", "paper")
 """``"paper"`` writes the paper's rows; ``"tight"`` stronger or fewer ones with the same solutions."""
 
-SOLVERS = ("highs", "gurobi", "scip")
-"""The leaves, by name."""
+SOLVERS = ("highs", "gurobi")
+"""The solvers; each is the module of that name, with a function ``run``."""
+
+MAX_REFUSALS = 1000
+"""So many solutions of programs may be refused by the model before a problem is left undecided."""
 
 
 def write_program(problem: Problem, formulation: str = "tight", until: float = float("inf")) -> Program:
-    """Write ``problem`` as a mixed-integer linear program; gives up where the clock passes ``until``.
+    """Write ``problem`` as a mixed-integer linear program; raises ``OutOfTime`` once the clock has passed ``until``.
 
     >>> import numpy as np
     >>> from armin.models.kinds import Above
@@ -55,20 +59,21 @@ def write_program(problem: Problem, formulation: str = "tight", until: float = f
     >>> write_program(p, "paper").picks
     (array([0, 1, 2]),)
     """
+    return _writer(problem.model, formulation)(problem, problem.model, formulation, until)
+
+
+def _writer(model: Model, formulation: str) -> Callable[..., Program]:
     if formulation not in FORMULATIONS:
         raise ParameterError(f"The 'formulation' must be one of {FORMULATIONS}. Got {formulation!r} instead.")
-    match problem.model:
-        case LinearModel():
-            return write_linear(problem, problem.model, formulation, until)
-        case ReluNetwork():
-            return write_relu(problem, problem.model, formulation, until)
+    match model:
+        case LinearModel() | ReluNetwork():
+            return write_network
         case TreeEnsemble():
-            return write_trees(problem, problem.model, formulation, until)
-        case BlackBox() | ScoreMixture():
-            raise SolverError(
-                "Method 'milo' needs a linear model, a ReLU network or a tree ensemble. Got a "
-                f"{type(problem.model).__name__}. Use method='auto' or method='enumerate'."
-            )
+            return write_trees
+    raise SolverError(
+        "Method 'milo' needs a linear model, a ReLU network or a tree ensemble. Got a "
+        f"{type(model).__name__}. Use method='auto' or method='enumerate'."
+    )
 
 
 def solve_by_milo(
@@ -83,12 +88,12 @@ def solve_by_milo(
     Parameters
     ----------
     problem : the problem; its model must not be a BlackBox or a ScoreMixture
-    solver : ``"highs"``, ``"gurobi"`` or ``"scip"``
+    solver : ``"highs"`` (SciPy's) or ``"gurobi"``
     time_limit : seconds for all of it, or None
     formulation : ``"tight"`` or ``"paper"``
-    callback : asked between two programs; returning False ends it. A solver at work does not look at it.
+    callback : called between two programs; returning False ends it. A solver at work does not look at it.
     """
-    start = time.perf_counter()
+    start, name = time.perf_counter(), f"milo-{solver}"
     if problem.blocks and problem.sums:
         raise SolverError(
             "MILO takes a rule on three features or more, or inputs that several features determine, not both. "
@@ -96,44 +101,43 @@ def solve_by_milo(
         )
     if problem.blocks:
         return _by_parts(problem, solver, time_limit, formulation, callback)
-    run = _leaf(solver)
-    name = f"milo-{solver}"
-    if isinstance(problem.model, BlackBox | ScoreMixture) or formulation not in FORMULATIONS:
-        write_program(problem, formulation)  # says what is wrong
-    if problem.is_solved_by(problem.keep):
-        return Solution(Status.OPTIMAL, problem.keep, 0.0, 0.0, time.perf_counter() - start, name)
-    if not problem.options:
-        return Solution(Status.INFEASIBLE, None, None, float("inf"), time.perf_counter() - start, name)
-    until = float("inf") if time_limit is None else start + time_limit
-    smaller, kept = _reduce(problem, until) if formulation == "tight" else (problem, None)
+    run, write = _solver(solver), _writer(problem.model, formulation)
     bound, nodes = 0.0, 0
+
+    def ended(status: Status, choice: Choice | None = None, reason: str = "") -> Solution:
+        if reason:
+            logging.getLogger("armin").warning("A program was left undecided: %s.", reason)
+        cost = None if choice is None else problem.cost(choice)
+        low = bound if cost is None else cost if status is Status.OPTIMAL else min(bound, cost)
+        return Solution(status, choice, cost, low, time.perf_counter() - start, name, nodes, reason)
+
+    if problem.is_solved_by(problem.keep):
+        return ended(Status.OPTIMAL, problem.keep)
+    if not problem.options:
+        bound = float("inf")
+        return ended(Status.INFEASIBLE)
+    until = float("inf") if time_limit is None else start + time_limit
     try:
-        program = write_program(smaller, formulation, until)
-    except Late:
-        return Solution(Status.UNKNOWN, None, None, bound, time.perf_counter() - start, name)
-    if program.faint:
-        bound = _least_change(problem)
-    while True:
-        spent = time.perf_counter() - start
-        known = Solution(Status.UNKNOWN, None, None, bound, spent, name, nodes)
-        late = time_limit is not None and spent >= time_limit
-        if late or (callback is not None and callback(known) is False):
-            return known
-        answer = run(program, None if time_limit is None else time_limit - spent)
-        if program.faint:
-            answer = _doubted(answer)
+        every = tuple(np.arange(option.size) for option in problem.options)
+        smaller, kept = reduced(problem, until) if formulation == "tight" else (problem, every)
+        program = write(smaller, smaller.model, formulation, until)
+    except OutOfTime:
+        return ended(Status.UNKNOWN)
+    for _ in range(MAX_REFUSALS):
+        left = until - time.perf_counter()
+        if left <= 0 or (callback is not None and callback(ended(Status.UNKNOWN)) is False):
+            return ended(Status.UNKNOWN)
+        answer = run(program, None if time_limit is None else left)
         nodes += answer.nodes
         bound = max(bound, _safe(answer) * program.unit)
-        seconds = time.perf_counter() - start
         if answer.values is None:
-            return Solution(answer.status, None, None, bound, seconds, name, nodes)
+            return ended(answer.status, None, answer.reason)
         picked = program.choice(answer.values)
-        choice = picked if kept is None else tuple(int(keep[j]) for keep, j in zip(kept, picked, strict=True))
+        choice = tuple(int(keep[j]) for keep, j in zip(kept, picked, strict=True))
         if problem.is_solved_by(choice):
-            cost = problem.cost(choice)
-            bound = cost if answer.status is Status.OPTIMAL else min(bound, cost)
-            return Solution(answer.status, choice, cost, bound, seconds, name, nodes)
+            return ended(answer.status, choice, answer.reason)
         program = program.without(picked)
+    return ended(Status.UNKNOWN, None, f"the model refused {MAX_REFUSALS} solutions, all within rounding of its cut")
 
 
 def _by_parts(
@@ -142,7 +146,7 @@ def _by_parts(
     """The best of the parts that a problem with blocks comes apart into, each written as a program of its own."""
     start, name = time.perf_counter(), f"milo-{solver}"
     best: Solution | None = None
-    bound, nodes = float("inf"), 0
+    bound, nodes, reason = float("inf"), 0, ""
     fixed = bool(problem.forbidden_sets or problem.forbidden_cores)
     for part in parts_of(problem, fixed):
         worst = float("inf") if best is None or best.cost is None else best.cost
@@ -154,7 +158,7 @@ def _by_parts(
             bound = min(bound, part.floor)
             continue
         found = solve_by_milo(merged.problem, solver, left, formulation, callback)
-        nodes += found.nodes
+        nodes, reason = nodes + found.nodes, found.reason or reason
         bound = min(bound, max(part.floor, found.bound))
         if found.choice is not None:
             whole = merged.whole(found.choice)
@@ -163,39 +167,21 @@ def _by_parts(
     seconds = time.perf_counter() - start
     if best is None or best.cost is None:
         status = Status.INFEASIBLE if bound == float("inf") else Status.UNKNOWN
-        return Solution(status, None, None, bound, seconds, name, nodes)
+        return Solution(status, None, None, bound, seconds, name, nodes, reason)
     proved = bound >= best.cost * (1.0 - 1e-12)  # costs of a part are added up in another order
     status, bound = (Status.OPTIMAL, best.cost) if proved else (Status.FEASIBLE, min(bound, best.cost))
-    return Solution(status, best.choice, best.cost, bound, seconds, name, nodes)
-
-
-def _reduce(problem: Problem, until: float) -> tuple[Problem, tuple[IntArray, ...] | None]:
-    merged = merge_candidates(problem)
-    if isinstance(merged.model, TreeEnsemble):
-        return merge_options(merged, merged.model, until)
-    return merged, None
+    return Solution(status, best.choice, best.cost, bound, seconds, name, nodes, "" if proved else reason)
 
 
 def _safe(answer: Answer) -> float:
-    """The bound, less what the solver may err."""
+    """The bound, less what the solver may be wrong about."""
     if answer.status is Status.INFEASIBLE:
         return float("inf")
-    return max(0.0, answer.bound - SOLVER_TOLERANCE * max(1.0, abs(answer.bound)))
+    return answer.bound - TOLERANCE * max(MAX_COST, answer.bound)
 
 
-def _doubted(answer: Answer) -> Answer:
-    """The answer to a program whose numbers the solver cannot be trusted with: a choice to ask the model about."""
-    status = Status.UNKNOWN if answer.values is None else Status.FEASIBLE
-    return Answer(status, answer.values, 0.0, answer.nodes)
-
-
-def _least_change(problem: Problem) -> float:
-    """What any change costs at least: a bound without a solver, where doing nothing is no answer."""
-    return min((float(option.costs[1:].min()) for option in problem.options if option.size > 1), default=float("inf"))
-
-
-def _leaf(solver: str) -> Callable[[Program, float | None], Answer]:
-    if solver not in SOLVERS:
-        raise ParameterError(f"The 'solver' must be one of {SOLVERS}. Got {solver!r} instead.")
-    run: Callable[[Program, float | None], Answer] = import_module(f"armin.solve.milo.{solver}").run
+def _solver(name: str) -> Callable[[Program, float | None], Answer]:
+    if name not in SOLVERS:
+        raise ParameterError(f"The 'solver' must be one of {SOLVERS}. Got {name!r} instead.")
+    run: Callable[[Program, float | None], Answer] = import_module(f"armin.solve.milo.{name}").run
     return run

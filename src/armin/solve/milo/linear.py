@@ -1,4 +1,4 @@
-"""Linear models as rows: the paper's formulation (its equation "linear"), and a tighter one."""
+"""Candidates of a linear model whose scores differ by constants share rows."""
 
 from __future__ import annotations
 
@@ -8,54 +8,19 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from armin.arrays import FloatArray, IntArray
-from armin.models.kinds import LinearModel
+from armin.arrays import FloatArray
 from armin.problem import Problem
-from armin.solve.milo.program import Draft, Program
-from armin.solve.milo.shared import Margin, add_choice, add_requirement, add_vote, enough_weight, stack_ways
-from armin.solve.milo.tables import SAME, Tables, add_common, expression, tabulate
+from armin.solve.milo.program import Draft
+from armin.solve.milo.shared import Margin, enough_weight
+from armin.solve.milo.tables import SAME, Tables
 
-__all__ = ["write_linear"]
-
-
-def write_linear(problem: Problem, model: LinearModel, formulation: str = "tight", until: float = np.inf) -> Program:
-    """Write the program of a linear model.
-
-    ``"paper"`` has one row with its own big-M for each candidate. ``"tight"`` differs where the decision
-    is a single inequality: candidates that gain the same from every option share one row, see
-    :func:`_add_ladder`.
-    """
-    coefficients, cuts, ways = stack_ways(model.decision)
-    sizes = np.abs(coefficients) @ np.abs(np.column_stack([model.weights, model.intercept]))
-    draft = Draft(until)
-    tables = tabulate(
-        draft, problem, (coefficients @ model.weights).T, coefficients @ model.intercept, np.ascontiguousarray(sizes.T)
-    )
-    picks = add_choice(draft, problem)
-    u = add_common(draft, tables, picks)
-    if formulation == "tight" and len(ways) == 1 and cuts.size == 1:
-        votes = _add_ladders(draft, problem, tables, picks, u, float(cuts[0]))
-    else:
-        votes = np.zeros(problem.n_candidates, dtype=np.intp)
-        for n in range(problem.n_candidates):
-            margins = [_margin(tables, picks, u, n, m, float(cuts[m])) for m in range(cuts.size)]
-            votes[n] = add_vote(draft, [margins[way] for way in ways])
-    add_requirement(draft, problem, votes.tolist(), problem.weights)
-    return draft.finish(picks)
+__all__ = ["add_ladders"]
 
 
-def _margin(tables: Tables, picks: Sequence[IntArray], u: IntArray, n: int, m: int, cut: float) -> Margin:
-    low, high, noise = float(tables.low[n, m]), float(tables.high[n, m]), float(tables.noise[m])
-    return Margin(*expression(tables, picks, u, n, m), low, high, cut, noise, tables.grain)
-
-
-def _add_ladders(
-    draft: Draft, problem: Problem, tables: Tables, picks: Sequence[IntArray], u: IntArray, cut: float
-) -> NDArray[np.intp]:
+def add_ladders(draft: Draft, problem: Problem, tables: Tables, margins: Sequence[Margin]) -> list[int]:
     """The votes of all candidates, grouped by what they gain from the options."""
     group = _groups(tables)
-    margins = [_margin(tables, picks, u, n, 0, cut) for n in range(problem.n_candidates)]
-    hopeless = np.array([margin.high < margin.relaxed_cut for margin in margins])
+    hopeless = np.array([margin.high < margin.cut for margin in margins])
     within_reach = float(problem.weights[~hopeless].sum())
     required = enough_weight(problem)
     votes = np.zeros(problem.n_candidates, dtype=np.intp)
@@ -70,7 +35,7 @@ def _add_ladders(
         needed = within_reach - behind < required - 1e-9 * abs(required)
         votes[able] = draft.add_variables(able.size, needed.astype(float), 1, integer=True)
         _add_ladder(draft, [margins[n] for n in able], votes[able])
-    return votes
+    return [int(vote) for vote in votes]
 
 
 def _groups(tables: Tables) -> NDArray[np.intp]:
@@ -93,7 +58,7 @@ def _add_ladder(draft: Draft, margins: Sequence[Margin], votes: NDArray[np.intp]
     # g(pi) >= L + sum_i (r_i - r_{i-1}) nu_i, with r_i = cut - base_i what candidate i needs, r_0 = L = min g
     first = margins[0]
     least = first.low - first.constant
-    needs: FloatArray = np.array([margin.relaxed_cut - margin.constant for margin in margins])
+    needs: FloatArray = np.array([margin.cut - margin.constant for margin in margins])
     needs = np.minimum.accumulate(needs[::-1])[::-1]  # ascending but for rounding
     steps = np.diff(np.maximum(needs, least), prepend=least)
     if steps.any():

@@ -1,9 +1,9 @@
 """A mixed-integer linear program as arrays, and the draft in which its rows are collected.
 
-A :class:`Program` is what the solver leaves receive: minimise ``cost @ v`` with ``lower <= v <= upper``,
-some ``v`` integer, and ``row_lower <= rows @ v <= row_upper``. It is a *relaxation* of the problem it
-was written for: every choice that satisfies the problem satisfies the program, and those few that
-satisfy only the program (within the solver's tolerance) are found out by asking the model itself.
+A :class:`Program` is what a solver receives: minimise ``cost @ v`` with ``lower <= v <= upper``, some ``v`` integer,
+and ``row_lower <= rows @ v <= row_upper``. It is a *relaxation* of the problem it was written for, by
+:data:`TOLERANCE`: every choice that satisfies the problem satisfies the program, and those few that satisfy only the
+program are found out by evaluating the model itself.
 """
 
 from __future__ import annotations
@@ -19,38 +19,35 @@ from scipy.sparse import csr_array, vstack
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.problem import Choice, Status
 
-__all__ = ["SOLVER_TOLERANCE", "UNEVEN", "VISIBLE", "Answer", "Draft", "Late", "Program"]
+__all__ = ["MAX_COST", "TOLERANCE", "Answer", "Draft", "OutOfTime", "Program"]
 
-SOLVER_TOLERANCE = 1e-7
-"""How far a solver may leave a row (whose largest coefficient is 1) or an integer unsatisfied. At 1e-9 HiGHS lost a
-choice of a trained network that is valid by 0.008; what is too loose is found out by asking the model."""
+TOLERANCE = 1e-7
+"""What a program ignores. A score counts as reaching its cut if it falls short by less than this part of the numbers it
+is summed from; a term that moves a row by less than this part of its largest coefficient is left out, and the row
+widened by as much. Rounding and the tolerances of the solvers are of this size or below."""
 
-VISIBLE = 10 * SOLVER_TOLERANCE
-"""A term that can move a row (whose largest coefficient is 1) by no more than this is left out, and the row made wider
-by as much: a solver may not see it, and with terms of 1e-9 HiGHS gave wrong answers on 51 of 9,140 networks whose
-weights go from 1e-8 to 1e8. Wider rows are a relaxation: no choice is lost, and what is too loose is found out."""
-
-UNEVEN = 2.0**-0.5
-"""Unit of the continuous variables. HiGHS takes one that looks integer for an integer, and then tightens rows by
-rounding bounds that are not (ERGO-Code/HiGHS#3274): wrong answers in 3 of 4,650 small programs."""
+MAX_COST = 1000.0
+"""The largest cost in a program's own unit: HiGHS stops at an absolute gap of 1e-6, which SciPy does not let change."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a solver leaf says about a program.
+    """What a solver says about a program.
 
     Attributes
     ----------
-    status : optimal, feasible (time ran out with values), infeasible or unknown (without)
+    status : optimal, feasible (stopped with values), infeasible or unknown (stopped without)
     values : the variables, or None
     bound : no solution of the program costs less, in the program's own unit
     nodes : branch-and-bound nodes
+    reason : why the solver stopped, where that was not the time limit
     """
 
     status: Status
-    values: FloatArray | None
-    bound: float
+    values: FloatArray | None = None
+    bound: float = 0.0
     nodes: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +62,6 @@ class Program:
     row_lower, row_upper : float arrays of shape (R,)
     picks : for each feature, the variables pi_{d,j} of its options
     unit : ``cost`` is the problem's cost divided by this
-    trimmed : whether small numbers were left out
-    faint : whether some variable is too small to be seen in the row that defines it, or to have all its digits: such
-        a program proves nothing. With small numbers left out, HiGHS was still wrong about 1 of 7,020 networks with
-        weights of 1e8
 
     >>> draft = Draft()
     >>> pi = draft.add_variables(2, integer=True)
@@ -76,7 +69,7 @@ class Program:
     >>> draft.add_cost(pi, [0, 4])
     >>> program = draft.finish([pi])
     >>> program.choice(np.array([0.0, 1.0])), program.cost.tolist(), program.unit
-    ((1,), [0.0, 1.0], 4.0)
+    ((1,), [0.0, 1000.0], 0.004)
     """
 
     cost: FloatArray
@@ -88,8 +81,6 @@ class Program:
     row_upper: FloatArray
     picks: tuple[IntArray, ...]
     unit: float
-    trimmed: bool = False
-    faint: bool = False
 
     def choice(self, values: FloatArray) -> Choice:
         """The options that ``values`` stand for."""
@@ -108,13 +99,13 @@ class Program:
         )
 
 
-class Late(Exception):  # noqa: N818 - it is no error to run out of time
+class OutOfTime(Exception):  # noqa: N818 - it is no error to run out of time
     """Time was up before a program was written."""
 
 
 @dataclass(eq=False)
 class Draft:
-    """Variables and rows while a program is being written; raises :class:`Late` where the clock passes ``until``."""
+    """Variables and rows while a program is being written; raises :class:`OutOfTime` past ``until``."""
 
     until: float = np.inf
     _lower: list[FloatArray] = field(default_factory=list)
@@ -124,23 +115,22 @@ class Draft:
     _rows: list[tuple[IntArray, FloatArray]] = field(default_factory=list)
     _ranges: list[tuple[float, float]] = field(default_factory=list)
     _count: int = 0
-    _faint: bool = False
+
+    def check_time(self) -> None:
+        """Raise once the clock has passed ``until``."""
+        if time.perf_counter() > self.until:
+            raise OutOfTime
 
     def add_variables(
         self, count: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0, *, integer: bool = False
     ) -> IntArray:
         """New variables and their positions."""
-        self.look_up()
+        self.check_time()
         self._lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (count,)))
         self._upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (count,)))
         self._integer.append(np.full(count, integer))
         self._count += count
         return np.arange(self._count - count, self._count)
-
-    def look_up(self) -> None:
-        """Look at the clock."""
-        if time.perf_counter() > self.until:
-            raise Late
 
     def add_cost(self, index: IntArray, value: ArrayLike) -> None:
         """Add ``value`` to the objective's coefficients at ``index``."""
@@ -148,65 +138,40 @@ class Draft:
             self._cost[i] = self._cost.get(i, 0.0) + c
 
     def add_row(
-        self, index: NDArray[np.integer], value: ArrayLike, lower: float = -np.inf, upper: float = np.inf, own: int = 0
+        self, index: NDArray[np.integer], value: ArrayLike, lower: float = -np.inf, upper: float = np.inf
     ) -> None:
-        """Add the row ``lower <= value @ v[index] <= upper``, scaled so that its largest coefficient is 1.
-
-        It defines its last ``own`` variables.
-        """
+        """Add the row ``lower <= value @ v[index] <= upper``, scaled so that its largest coefficient is 1."""
         coefficients = np.asarray(value, dtype=np.float64)
         largest = float(np.max(np.abs(coefficients), initial=0.0)) or 1.0
-        self._faint |= bool(np.any(np.abs(coefficients[coefficients.size - own :]) <= VISIBLE * largest))
         self._rows.append((index.astype(np.intp), coefficients / largest))
         self._ranges.append((lower / largest, upper / largest))
-
-    def doubt(self) -> None:
-        """The program has numbers that no row can hold exactly enough: it proves nothing."""
-        self._faint = True
 
     def finish(self, picks: Sequence[IntArray]) -> Program:
         """The program drafted so far."""
         sizes = np.array([0] + [index.size for index, _ in self._rows])
-        index = np.concatenate([np.zeros(0, dtype=np.intp)] + [i for i, _ in self._rows])
+        index = np.concatenate([np.zeros(0, dtype=np.intp)] + [i for i, _ in self._rows]).astype(np.int32)
         value = np.concatenate([np.zeros(0)] + [v for _, v in self._rows])
-        rows = csr_array((value, index, np.cumsum(sizes)), shape=(len(self._rows), self._count))
+        # SciPy before 1.15 gives HiGHS no other integers
+        rows = csr_array((value, index, np.cumsum(sizes, dtype=np.int32)), shape=(len(self._rows), self._count))
         rows.sum_duplicates()
+        lower, upper = np.concatenate([np.zeros(0), *self._lower]), np.concatenate([np.zeros(0), *self._upper])
+        reach = np.abs(rows.data) * np.maximum(np.abs(lower), np.abs(upper))[rows.indices]
+        small = reach <= TOLERANCE
+        slack = np.bincount(np.repeat(np.arange(len(self._rows)), np.diff(rows.indptr)), reach * small, len(self._rows))
+        rows.data[small] = 0.0
         rows.eliminate_zeros()
         cost = np.zeros(self._count)
         cost[list(self._cost)] = list(self._cost.values())
-        unit = float(np.max(cost, initial=0.0)) or 1.0
+        unit = (float(np.max(cost, initial=0.0)) or MAX_COST) / MAX_COST
         ranges = np.array(self._ranges, dtype=np.float64).reshape(-1, 2)
-        lower, upper = np.concatenate([np.zeros(0), *self._lower]), np.concatenate([np.zeros(0), *self._upper])
-        seen, wider = _visible(rows, ranges, lower, upper)
         return Program(
             cost=cost / unit,
             lower=lower,
             upper=upper,
             integer=np.concatenate([np.zeros(0, dtype=bool), *self._integer]),
-            rows=seen,
-            row_lower=wider[:, 0],
-            row_upper=wider[:, 1],
+            rows=rows,
+            row_lower=ranges[:, 0] - slack,
+            row_upper=ranges[:, 1] + slack,
             picks=tuple(picks),
             unit=unit,
-            trimmed=seen.nnz < rows.nnz or not np.array_equal(wider, ranges),
-            faint=self._faint,
         )
-
-
-def _visible(
-    rows: csr_array[np.float64], ranges: FloatArray, lower: FloatArray, upper: FloatArray
-) -> tuple[csr_array[np.float64], FloatArray]:
-    """Rows (R, V) and ranges (R, 2) without numbers that are too small to be seen; a row holds wherever it did."""
-    at = rows.indices
-    small = np.abs(rows.data) * np.maximum(np.abs(lower[at]), np.abs(upper[at])) <= VISIBLE
-    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    ends = np.sort(rows.data * np.stack([lower[at], upper[at]]), axis=0)[:, small]
-    # low <= seen + unseen <= high and least <= unseen <= most: low - most <= seen <= high - least
-    low = ranges[:, 0] - np.bincount(row[small], ends[1], rows.shape[0])
-    high = ranges[:, 1] - np.bincount(row[small], ends[0], rows.shape[0])
-    # an end between 0 and what can be seen is moved outwards
-    low = np.where((low < 0) & (low > -VISIBLE), -VISIBLE, np.where((low > 0) & (low < VISIBLE), 0.0, low))
-    high = np.where((high > 0) & (high < VISIBLE), VISIBLE, np.where((high < 0) & (high > -VISIBLE), 0.0, high))
-    starts = np.append(0, np.cumsum(np.bincount(row[~small], minlength=rows.shape[0])))
-    seen = csr_array((rows.data[~small], at[~small], starts), shape=rows.shape)
-    return seen, np.column_stack([low, high])

@@ -6,16 +6,23 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armin.arrays import BoolArray, IntArray
+from armin.arrays import IntArray
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Options, Problem
 
-__all__ = ["merge_candidates", "merge_options"]
+__all__ = ["merge_candidates", "merge_options", "reduced"]
 
-_ENTRIES_AT_ONCE = 500_000
-"""Answers of splits between two looks at the clock."""
+AT_ONCE = 500_000
+"""Splits evaluated between two looks at the clock."""
+
+
+def reduced(problem: Problem, until: float = np.inf) -> tuple[Problem, tuple[IntArray, ...]]:
+    """The smaller problem, and the options of each feature that were kept."""
+    merged = merge_candidates(problem)
+    if isinstance(merged.model, TreeEnsemble):
+        return merge_options(merged, merged.model, until)
+    return merged, tuple(np.arange(option.size) for option in merged.options)
 
 
 def merge_candidates(problem: Problem) -> Problem:
@@ -37,9 +44,7 @@ def merge_candidates(problem: Problem) -> Problem:
         return problem
     first = np.unique(group, return_index=True)[1]
     merged = problem.among(first, required=min(problem.required, float(problem.weights[first].sum())))
-    weights = np.zeros(len(rows))
-    np.add.at(weights, group, problem.weights)
-    return replace(merged, weights=weights, required=problem.required)
+    return replace(merged, weights=np.bincount(group, problem.weights).astype(np.float64), required=problem.required)
 
 
 def merge_options(problem: Problem, model: TreeEnsemble, until: float = np.inf) -> tuple[Problem, tuple[IntArray, ...]]:
@@ -64,29 +69,15 @@ def merge_options(problem: Problem, model: TreeEnsemble, until: float = np.inf) 
 
 
 def _cheapest(option: Options, model: TreeEnsemble, until: float) -> IntArray:
-    """The cheapest option of each class that the splits can tell apart; "keep" wins its class.
-
-    All options if the clock passes ``until`` before all splits were asked.
-    """
-    label: NDArray[np.intp] = np.zeros(option.size, dtype=np.intp)
-    at_once = max(1, _ENTRIES_AT_ONCE // (option.outcomes.shape[0] * option.size))
+    """The cheapest option of each class that the splits can tell apart; "keep" wins its class."""
+    label = np.zeros(option.size, dtype=np.intp)
     for place, column in enumerate(option.columns.tolist()):
         nodes = np.flatnonzero(model.feature == column)
-        for low in range(0, nodes.size, at_once):
+        values = option.outcomes[None, :, :, place]
+        for some in np.array_split(nodes, 1 + nodes.size * values.size // AT_ONCE):
             if time.perf_counter() > until:
                 return np.arange(option.size)
-            some = nodes[low : low + at_once]
-            left = model.goes_left(some[:, None, None], option.outcomes[None, :, :, place])
-            label = _told_apart(label, left.reshape(-1, option.size))
-    order = np.lexsort((np.arange(option.size), option.costs))
-    order = np.concatenate([[0], order[order != 0]])
-    first = np.unique(label[order], return_index=True)[1]
-    return np.sort(order[first])
-
-
-def _told_apart(label: NDArray[np.intp], answers: BoolArray) -> NDArray[np.intp]:
-    """New labels (J,): the same only for options of the same label and the same answers (., J)."""
-    bits = np.packbits(answers, axis=0).T
-    rows = np.ascontiguousarray(np.concatenate([label[:, None].view(np.uint8), bits], axis=1))
-    whole = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
-    return np.asarray(np.unique(whole, return_inverse=True)[1].reshape(-1), dtype=np.intp)
+            left = np.packbits(model.goes_left(some[:, None, None], values).reshape(-1, option.size), axis=0)
+            label = np.unique(np.vstack([label, left]), axis=1, return_inverse=True)[1].reshape(-1)
+    order = np.append(0, 1 + np.argsort(option.costs[1:], kind="stable"))
+    return np.sort(order[np.unique(label[order], return_index=True)[1]])

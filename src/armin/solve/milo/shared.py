@@ -12,7 +12,7 @@ from armin.arrays import FloatArray, IntArray
 from armin.models.kinds import Decision
 from armin.problem.data import WEIGHT_TOLERANCE, Problem
 from armin.problem.sums import SumRule
-from armin.solve.milo.program import SOLVER_TOLERANCE, Draft
+from armin.solve.milo.program import TOLERANCE, Draft
 
 __all__ = ["Margin", "add_choice", "add_requirement", "add_vote", "enough_weight", "stack_ways"]
 
@@ -56,7 +56,7 @@ def _add_sum(draft: Draft, rule: SumRule, picks: Sequence[IntArray]) -> None:
     for r in np.flatnonzero(np.isfinite(rule.most)):
         # sum_d sum_j a_{r,d,j} pi_{d,j} <= b_r
         value = np.concatenate([part[r] for part in rule.parts])
-        slack = SOLVER_TOLERANCE * max(float(np.abs(value).max()), abs(float(rule.most[r])))
+        slack = TOLERANCE * max(float(np.abs(value).max()), abs(float(rule.most[r])))
         draft.add_row(row, value, upper=float(rule.most[r]) + slack)
 
 
@@ -83,15 +83,9 @@ def _add_objective(draft: Draft, problem: Problem, picks: Sequence[IntArray]) ->
 
 @dataclass(frozen=True, eq=False)
 class Margin:
-    """``value @ v[index] + constant`` for some variables v, and what is known about it.
+    """``value @ v[index] + constant`` for some variables v, its range over all choices, and what it has to reach.
 
-    Attributes
-    ----------
-    index, value, constant : the expression
-    low, high : its range over all choices
-    cut : what it has to reach for the decision
-    noise : how much the model's own arithmetic may differ from the expression
-    grain : if positive, that arithmetic is exact and every value is a multiple of this
+    The cut is lower than the decision's by what the program may be wrong about, so that no valid choice is lost.
     """
 
     index: IntArray
@@ -100,15 +94,6 @@ class Margin:
     low: float
     high: float
     cut: float
-    noise: float
-    grain: float = 0.0
-
-    @property
-    def relaxed_cut(self) -> float:
-        """The cut, lowered by rounding errors only, so that no choice that the model accepts is lost."""
-        if self.grain > 0:  # no value lies between two multiples: strict rules and ties are exact
-            return float(np.ceil(self.cut / self.grain)) * self.grain
-        return self.cut - self.noise
 
 
 def stack_ways(decision: Decision) -> tuple[FloatArray, FloatArray, list[slice]]:
@@ -124,9 +109,9 @@ def stack_ways(decision: Decision) -> tuple[FloatArray, FloatArray, list[slice]]
 def add_vote(draft: Draft, ways: Sequence[Sequence[Margin]]) -> int:
     """The variable nu of a candidate that is accepted when all margins of any way reach their cuts."""
     live = [
-        [margin for margin in way if margin.low < margin.relaxed_cut]
+        [margin for margin in way if margin.low < margin.cut]
         for way in ways
-        if all(margin.high >= margin.relaxed_cut for margin in way)
+        if all(margin.high >= margin.cut for margin in way)
     ]
     if not live:
         return int(draft.add_variables(1, 0, 0, integer=True)[0])
@@ -147,9 +132,9 @@ def add_vote(draft: Draft, ways: Sequence[Sequence[Margin]]) -> int:
 def _add_margins(draft: Draft, margins: Sequence[Margin], switch: int) -> None:
     for margin in margins:
         # f_n(pi) >= cut + (M_n - cut) (1 - nu_n), M_n the least value of f_n
-        step = margin.relaxed_cut - margin.low
+        step = margin.cut - margin.low
         row, coefficients = np.append(margin.index, switch), np.append(margin.value, -step)
-        draft.add_row(row, coefficients, lower=margin.low - margin.constant, own=1)
+        draft.add_row(row, coefficients, lower=margin.low - margin.constant)
 
 
 def enough_weight(problem: Problem) -> float:

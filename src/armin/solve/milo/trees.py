@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +11,20 @@ from numpy.typing import NDArray
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.models.kinds import Among, TreeEnsemble
 from armin.problem import Problem
-from armin.solve.milo.program import Draft, Program
+from armin.solve.milo.program import TOLERANCE, Draft, Program
 from armin.solve.milo.shared import Margin, add_choice, add_requirement, add_vote, stack_ways
-from armin.solve.milo.tables import grain
 
 __all__ = ["write_trees"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """Who goes left at an inner node: ``feature`` decides by option, or none does (-1) and the candidate is fixed.
-
-    Attributes
-    ----------
-    left : bool array of shape (1 or N, J), J = 1 where no feature decides
-    """
+class _Split(NamedTuple):
+    """Who goes left at an inner node, (1 or N, J): ``feature`` decides by option; or none does (-1), and J = 1."""
 
     feature: int
     left: BoolArray
 
 
-@dataclass(frozen=True, eq=False)
-class _Leaves:
+class _Leaves(NamedTuple):
     """What one tree can become for one candidate.
 
     Attributes
@@ -47,51 +39,43 @@ class _Leaves:
     branches: list[tuple[list[int], int, BoolArray]]
 
 
-def write_trees(problem: Problem, model: TreeEnsemble, formulation: str = "tight", until: float = np.inf) -> Program:
+def write_trees(problem: Problem, model: TreeEnsemble, formulation: str, until: float) -> Program:
     """Write the program of a tree ensemble.
 
     ``"paper"`` gives each candidate its own copy of each tree, and one row for each leaf,
     ``D phi <= sum_d sum_{j in J} pi_{d,j}``. ``"tight"`` gives candidates that pass a tree in the same way
     one copy, and one row for each branch: ``sum_{leaves below} phi <= sum_{j leads there} pi_{d,j}``.
-    There the leaves follow from the options; they are declared integer all the same, see
-    :data:`~armin.solve.milo.program.UNEVEN`.
+    There the options determine the leaves, which need not be declared integer.
     """
     draft = Draft(until)
     picks = add_choice(draft, problem)
-    splits = []
-    for root in model.roots:
-        draft.look_up()
-        splits.append(_splits(problem, model, int(root)))
+    trees = [_nodes(model, root) for root in model.roots.tolist()]
+    splits, columns = [], []
+    for nodes in trees:
+        draft.check_time()
+        splits.append(_splits(problem, model, nodes))
+        columns.append(_variants(splits[-1], problem.n_candidates))
+    variants = np.column_stack(columns)
     if formulation == "paper":
-        variants = np.repeat(np.arange(problem.n_candidates)[:, None], model.n_trees, axis=1)
-    else:
-        columns = []
-        for tree in splits:
-            draft.look_up()
-            columns.append(_variants(tree, problem.n_candidates))
-        variants = np.column_stack(columns)
+        variants[:] = np.arange(problem.n_candidates)[:, None]
     coefficients, cuts, ways = stack_ways(model.decision)
     # in units of the undivided sum
     values = model.value.astype(model.precision).astype(np.float64) @ coefficients.T
     constant = coefficients @ model.base.astype(model.precision).astype(np.float64)
-    size, step = _sizes(model)
-    noise = np.abs(coefficients) @ size * (model.n_trees + 4) * float(np.finfo(model.precision).eps)
-    cuts = _sum_cuts(model, cuts, step)
+    size, grain = _sizes(model, trees)
+    off = max(TOLERANCE, (model.n_trees + 4) * float(np.finfo(model.precision).eps))
+    cuts = _sum_cuts(model, cuts, grain) - np.abs(coefficients) @ size * off
     copies: dict[tuple[int, int], tuple[IntArray, list[int]]] = {}
     votes, weights = [], []
     _, first, member = np.unique(variants, axis=0, return_index=True, return_inverse=True)
     for group, n in enumerate(first.tolist()):
-        trees = []
         for t, variant in enumerate(variants[n].tolist()):
             if (t, variant) not in copies:
-                draft.look_up()
+                draft.check_time()
                 leaves = _walk(model, splits[t], int(model.roots[t]), n, problem.limit)
                 copies[t, variant] = _add_tree(draft, leaves, picks, formulation), leaves.nodes
-            trees.append(copies[t, variant])
-        margins = [
-            _margin(trees, values[:, m], float(constant[m]), float(cuts[m]), float(noise[m]), step)
-            for m in range(cuts.size)
-        ]
+        own = [copies[t, variant] for t, variant in enumerate(variants[n].tolist())]
+        margins = [_margin(own, values[:, m], float(constant[m]), float(cut)) for m, cut in enumerate(cuts)]
         votes.append(add_vote(draft, [margins[way] for way in ways]))
         weights.append(float(problem.weights[member.reshape(-1) == group].sum()))
     add_requirement(draft, problem, votes, np.array(weights))
@@ -107,47 +91,42 @@ def _nodes(model: TreeEnsemble, root: int) -> list[int]:
     return nodes
 
 
-def _sizes(model: TreeEnsemble) -> tuple[FloatArray, float]:
-    """The largest that sums can get, for each output; and their grain, 0 if sums are rounded."""
-    size = np.abs(model.base).astype(np.float64)
-    leaves = []
-    for root in model.roots.tolist():
-        nodes = np.array(_nodes(model, root))
-        leaves.append(nodes[model.feature[nodes] < 0])
-        size = size + np.abs(model.value[leaves[-1]]).max(axis=0)
-    numbers = np.concatenate([model.base[None, :]] + [model.value[some] for some in leaves])
-    step = grain(numbers.astype(model.precision).astype(np.float64))
-    exact = 0 < step < np.inf and float(size.max()) < step / float(np.finfo(model.precision).eps) / 4
-    return size, step if exact else 0.0
+def _sizes(model: TreeEnsemble, trees: Sequence[list[int]]) -> tuple[FloatArray, float]:
+    """The largest that sums can get, for each output; and the power of two that divides them all, 0 if they round."""
+    leaves = [model.value[[node for node in nodes if model.feature[node] < 0]] for nodes in trees]
+    size = np.abs(model.base).astype(np.float64) + sum(np.abs(each).max(axis=0) for each in leaves)
+    numbers = np.concatenate([model.base[None, :], *leaves]).astype(model.precision).astype(np.float64)
+    mantissa, exponent = np.frexp(numbers[numbers != 0])
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    grain = float(np.min(np.ldexp((whole & -whole) / 2.0**53, exponent), initial=np.inf))
+    exact = 0 < grain < np.inf and float(size.max()) < grain / float(np.finfo(model.precision).eps) / 4
+    return size, grain if exact else 0.0
 
 
-def _sum_cuts(model: TreeEnsemble, cuts: FloatArray, step: float) -> FloatArray:
-    """The cuts of the undivided sums."""
-    if isinstance(model.decision, Among):  # the order of two sums is that of their quotients
-        return cuts if model.decision.blur == 0 else cuts * model.divisor
-    if step == 0 or not np.isfinite(cuts).all():
+def _sum_cuts(model: TreeEnsemble, cuts: FloatArray, grain: float) -> FloatArray:
+    """The cuts of the undivided sums: of votes that are counted, the least count that suffices."""
+    if grain == 0 or not np.isfinite(cuts).all():
         return cuts * model.divisor
+    if isinstance(model.decision, Among):  # the order of two sums is that of their quotients
+        return np.asarray(np.ceil(cuts * model.divisor / grain) * grain)
     # the least multiple of the grain whose quotient, rounded as the model rounds it, reaches the cut
     kind = np.dtype(model.precision).type
     with np.errstate(over="ignore"):  # a cut so many grains away is out of reach of the sums, or below all of them
-        near = np.floor(cuts * model.divisor / step) + np.arange(-2.0, 4.0)
-    reaches = (near * step).astype(kind) / kind(model.divisor) >= cuts
-    return np.asarray(near[reaches][:1] * step)
+        near = np.floor(cuts * model.divisor / grain) + np.arange(-2.0, 4.0)
+    reaches = (near * grain).astype(kind) / kind(model.divisor) >= cuts
+    return np.asarray(near[reaches][:1] * grain)
 
 
-def _splits(problem: Problem, model: TreeEnsemble, root: int) -> dict[int, _Split]:
+def _splits(problem: Problem, model: TreeEnsemble, nodes: Sequence[int]) -> dict[int, _Split]:
     """Who goes left at the inner nodes of a tree."""
     owner = {int(p): (d, e) for d, option in enumerate(problem.options) for e, p in enumerate(option.columns)}
     splits = {}
-    for node in _nodes(model, root):
+    for node in nodes:
         column = int(model.feature[node])
         if column < 0:
             continue
         feature, place = owner.get(column, (-1, 0))
-        if feature < 0:
-            values = problem.candidates[:, column][:, None]
-        else:
-            values = problem.options[feature].outcomes[:, :, place]
+        values = problem.candidates[:, [column]] if feature < 0 else problem.options[feature].outcomes[:, :, place]
         left = model.goes_left(np.array(node), values)
         splits[node] = _Split(feature, left[:1] if np.all(left == left[:1]) else left)
     return splits
@@ -196,7 +175,7 @@ def _add_tree(draft: Draft, leaves: _Leaves, picks: Sequence[IntArray], formulat
     if len(leaves.nodes) == 1:
         return np.zeros(0, dtype=np.intp)
     # sum_l phi_{n,t,l} = 1
-    phi = draft.add_variables(len(leaves.nodes), integer=True)
+    phi = draft.add_variables(len(leaves.nodes), integer=formulation == "paper")
     draft.add_row(phi, np.ones(phi.size), lower=1, upper=1)
     if formulation == "paper":
         for variable, needs in zip(phi, leaves.needs, strict=True):
@@ -215,14 +194,7 @@ def _add_tree(draft: Draft, leaves: _Leaves, picks: Sequence[IntArray], formulat
     return phi
 
 
-def _margin(
-    trees: Sequence[tuple[IntArray, list[int]]],
-    values: FloatArray,
-    constant: float,
-    cut: float,
-    noise: float,
-    step: float,
-) -> Margin:
+def _margin(trees: Sequence[tuple[IntArray, list[int]]], values: FloatArray, constant: float, cut: float) -> Margin:
     """``sum_t sum_l yhat_{t,l} phi_{n,t,l}`` with its range."""
     parts = [values[nodes] for _, nodes in trees]
     fixed = sum(float(part[0]) for part in parts if part.size == 1)
@@ -233,6 +205,4 @@ def _margin(
         low=constant + sum(float(part.min()) for part in parts),
         high=constant + sum(float(part.max()) for part in parts),
         cut=cut,
-        noise=noise,
-        grain=step,
     )
