@@ -58,7 +58,7 @@ def try_one(tally: Tally, address: str, milo: float = MILO) -> None:
     kind, *numbers = address.split(":")
     which = HARD_KINDS.index(kind)  # type: ignore[arg-type]
     rng = np.random.default_rng([*map(int, numbers), which])
-    problem = hard_problem(rng, HARD_KINDS[which])
+    problem = hard_problem(rng, HARD_KINDS[which], composed=int(numbers[-1]) % 2 == 1)
     truth, small = Truth(problem), bool(rng.random() < 0.5)
     tally.problems[kind] += 1
     for name, ask in trials(problem, truth, rng, bool(rng.random() < milo)):

@@ -28,7 +28,8 @@ from armin.models.kinds import (
     Term,
     TreeEnsemble,
 )
-from armin.problem import Options, PairRule, Problem
+from armin.problem import Block, JointTable, Options, PairRule, Problem
+from armin.problem.sums import SumRule
 from plain import outputs_of
 
 from problems import random_maps, random_trees
@@ -196,8 +197,13 @@ def _tied(rng: np.random.Generator, problem: Problem) -> Problem:
     return replace(problem, model=replace(model, base=(model.base + lift * model.divisor).astype(model.precision)))
 
 
-def hard_problem(rng: np.random.Generator, kind: HardKind, scale: str | None = None) -> Problem:
-    """A hard problem of one kind (numbers of one ``scale``, any if None); small enough to list by hand."""
+def hard_problem(
+    rng: np.random.Generator, kind: HardKind, scale: str | None = None, *, composed: bool = False
+) -> Problem:
+    """A hard problem of one kind (numbers of one ``scale``, any if None); small enough to list by hand.
+
+    If it is ``composed``, several features determine some of the inputs together, or their options have limited sums.
+    """
     rows, numbers, scale = _scales(rng, scale)
     n, features = int(rng.integers(1, 8)), int(rng.choice([0, 1, 2, 3, 3, 4]))
     blocks = [[int(c)] for c in range(features)]
@@ -226,7 +232,68 @@ def hard_problem(rng: np.random.Generator, kind: HardKind, scale: str | None = N
     )
     if rng.random() < 0.4:
         problem = _ruled(rng, problem)
+    if composed and len(options) > 1:
+        problem = _composed(rng, problem, rows)
     return _tied(rng, problem) if rng.random() < 0.6 else problem
+
+
+def _composed(rng: np.random.Generator, problem: Problem, numbers: Numbers) -> Problem:
+    """The same problem with sums, differences, products and ratios of features as inputs, or with limits on sums."""
+    how = rng.random()
+    if how < 0.85:
+        owned = {int(c) for option in problem.options for c in option.columns}
+        spare = [c for c in range(problem.candidates.shape[1]) if c not in owned]
+        if not spare:  # one feature is seen through others only
+            d = int(rng.integers(len(problem.options)))
+            option, nothing = problem.options[d], np.zeros(0, dtype=np.intp)
+            spare = option.columns.tolist()
+            blind = replace(option, columns=nothing, outcomes=option.outcomes[:1, :, :0])
+            problem = replace(problem, options=(*problem.options[:d], blind, *problem.options[d + 1 :]))
+        rng.shuffle(spare)
+        while spare and (not problem.blocks or rng.random() < 0.5):
+            columns = sorted(spare.pop() for _ in range(min(len(spare), int(rng.choice([1, 1, 2])))))
+            problem = _with_block(rng, problem, columns, numbers)
+    if how > 0.75:
+        features = sorted(rng.choice(len(problem.options), min(3, len(problem.options)), replace=False).tolist())
+        limits = int(rng.integers(1, 3))
+        parts = tuple(rng.integers(-2, 5, (limits, problem.options[d].size)) * 0.5 for d in features)
+        least = np.sum([part[:, 0] for part in parts], axis=0)  # changing nothing is allowed
+        most = least + rng.integers(0, 4, limits) * 0.5
+        problem = replace(problem, sums=(SumRule(tuple(features), parts, most),))
+    return problem
+
+
+def _with_block(rng: np.random.Generator, problem: Problem, columns: list[int], numbers: Numbers) -> Problem:
+    """The same problem with these inputs made of two or three features: as people make them, or anyhow."""
+    count = min(len(problem.options), int(rng.choice([2, 2, 3])))
+    members = sorted(rng.choice(len(problem.options), count, replace=False).tolist())
+    sizes, n = [problem.options[d].size for d in members], problem.n_candidates
+    values = []
+    for place, d in enumerate(members):
+        option = problem.options[d]
+        table = option.outcomes[:, :, 0] if option.columns.size else numbers((1, option.size))
+        shape = [table.shape[0], *(1 for _ in members)]
+        shape[1 + place] = option.size
+        values.append(np.nan_to_num(table).reshape(shape))
+    made = []
+    for _ in columns:
+        how, (first, second) = str(rng.choice(["sum", "difference", "product", "ratio", "odd"])), values[:2]
+        if how == "odd":
+            made.append(numbers((int(rng.choice([1, n])), *sizes)))
+            continue
+        total = {
+            "sum": first + second,
+            "difference": first - second,
+            "product": first * second,
+            "ratio": first / (1.0 + np.abs(second)),
+        }[how]
+        made.append(total + sum(values[2:]))
+    rows = max(table.shape[0] for table in made)
+    outcomes = np.stack([np.broadcast_to(table, (rows, *sizes)) for table in made], axis=-1)
+    candidates = problem.candidates.copy()
+    candidates[:, columns] = outcomes[(slice(None), *(0 for _ in sizes))]
+    block = Block(tuple(members), np.array(columns, dtype=np.intp), JointTable(outcomes))
+    return replace(problem, candidates=candidates, blocks=(*problem.blocks, block))
 
 
 def _ruled(rng: np.random.Generator, problem: Problem) -> Problem:

@@ -27,7 +27,8 @@ from armin.models.kinds import (
     TreeEnsemble,
 )
 from armin.models.maps import Map
-from armin.problem import Choice, Problem
+from armin.problem import Choice, JointTable, Problem
+from armin.problem.sums import SumRule
 
 SLACK = 1e-9
 """Weights are compared with this share of the total: part of what a problem means."""
@@ -66,7 +67,7 @@ def goes_left(model: TreeEnsemble, node: int, value: float) -> bool:
         return bool(model.nan_left[node])
     if model.category_set is not None and model.category_left is not None and model.category_set[node] >= 0:
         table = model.category_left[model.category_set[node]]
-        return x == int(x) and 0 <= x < table.size and bool(table[int(x)])
+        return 0 <= x < table.size and x == int(x) and bool(table[int(x)])
     return x < model.threshold[node] if model.strict else x <= model.threshold[node]
 
 
@@ -153,7 +154,20 @@ def allowed(problem: Problem, choice: Choice) -> bool:
     for core in problem.forbidden_cores:
         if all(d in changed for d in core):
             return False
-    return all(rule.allowed[choice[rule.first]][choice[rule.second]] for rule in problem.rules)
+    if not all(rule.allowed[choice[rule.first]][choice[rule.second]] for rule in problem.rules):
+        return False
+    return all(within(rule, choice) for rule in problem.sums)
+
+
+def within(rule: SumRule, choice: Choice) -> bool:
+    """Whether what the options add up to stays within the limit of every row."""
+    for row, most in enumerate(rule.most.tolist()):
+        total = 0.0
+        for d, part in zip(rule.features, rule.parts, strict=True):
+            total += float(part[row][choice[d]])
+        if total > most:
+            return False
+    return True
 
 
 def cost_of(problem: Problem, choice: Choice) -> float:
@@ -185,6 +199,14 @@ class Truth:
         for option, j in zip(self.problem.options, choice, strict=True):
             after = option.outcomes[n if option.outcomes.shape[0] > 1 else 0, j].tolist()
             for column, value in zip(option.columns.tolist(), after, strict=True):
+                row[column] = value
+        for block in self.problem.blocks:
+            assert isinstance(block.outcomes, JointTable)
+            table = block.outcomes.outcomes
+            after = table[n if table.shape[0] > 1 else 0]
+            for d in block.members:  # what the combination becomes, one member after the other
+                after = after[choice[d]]
+            for column, value in zip(block.columns.tolist(), after.tolist(), strict=True):
                 row[column] = value
         key = tuple(row)
         if key not in self._asked:

@@ -351,7 +351,7 @@ def test_columns_that_a_pipeline_drops_need_not_be_known_and_others_may_be_carri
     codes = draw_codes(SCHEMA, 60, np.random.default_rng(1))
     oracle, reading = read(classifier)  # the schema has neither "id" nor "note"
     np.testing.assert_array_equal(reading.model.accepts(reading.encode(codes)), oracle.accepts(codes))
-    more = Schema.infer(wide.assign(never_seen=np.arange(len(wide)) % 3))
+    more = Schema.infer(wide.assign(never_seen=np.arange(len(wide)) % 3), carried=["id"])
     oracle, reading = read(classifier, more, wide.assign(never_seen=0))
     codes = draw_codes(more, 60, np.random.default_rng(1))
     np.testing.assert_array_equal(reading.model.accepts(reading.encode(codes)), oracle.accepts(codes))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import pairwise
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -31,6 +33,20 @@ def test_asking_a_tree_ensemble(problem: Problem, count: int, cores: bool) -> No
     check_path(problem, drive(problem, path, ask).points(path))
     several = Several(problem, count, cores, one_by_one=cores)
     check_best(problem, drive(problem, several, ask).plans(several), count, "cores" if cores else "sets")
+
+
+@FEW
+@given(with_bans("trees"), st.integers(1, 6))
+def test_what_is_said_about_a_search_does_not_depend_on_the_clock(problem: Problem, count: int) -> None:
+    """How many choices are asked about in one call does."""
+    said = []
+    for seconds in (0.0, 1.0):
+        with patch("armin.solve.search.blackbox.time.perf_counter", side_effect=itertools.count(step=seconds)):
+            found = drive(problem, Cheapest(problem), ask).solution()
+            several = Several(problem, count, True, one_by_one=True)
+            others = drive(problem, several, ask).plans(several)
+        said.append([(one.choice, one.cost, one.bound, one.nodes) for one in (found, *others)])
+    assert said[0] == said[1]
 
 
 @FEW

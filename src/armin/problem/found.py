@@ -20,7 +20,7 @@ class Status(Enum):
     INFEASIBLE = "infeasible"
     """It is proved that no choice satisfies the problem."""
     UNKNOWN = "unknown"
-    """Time ran out before any valid choice was found."""
+    """Nothing valid was found and nothing proved: time ran out, or a MILO solver gave up."""
 
     @property
     def has_choice(self) -> bool:
@@ -40,6 +40,7 @@ class Solution:
     seconds : wall-clock time, without what it takes to compile the search
     solver : which solver answered
     nodes : search nodes, or 0 where that has no meaning
+    reason : why nothing is proved, where that was not the time limit
     """
 
     status: Status
@@ -49,6 +50,7 @@ class Solution:
     seconds: float
     solver: str
     nodes: int = 0
+    reason: str = ""
 
     @property
     def gap(self) -> float | None:

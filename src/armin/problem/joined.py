@@ -129,7 +129,8 @@ def _asked(
 
 def _with(options: Options, columns: IntArray, outcomes: FloatArray, inputs: FloatArray) -> Options:
     """The same options with more inputs; option 0 is what the candidates are, to the last bit."""
-    outcomes[:, 0] = inputs[: outcomes.shape[0], columns]
     rows = max(options.outcomes.shape[0], outcomes.shape[0])
     parts = [np.broadcast_to(table, (rows, *table.shape[1:])) for table in (options.outcomes, outcomes)]
-    return replace(options, columns=np.concatenate([options.columns, columns]), outcomes=np.concatenate(parts, axis=2))
+    both = np.concatenate(parts, axis=2)  # the encoder's own table is not to be written to
+    both[:, 0, options.columns.size :] = inputs[:rows, columns]
+    return replace(options, columns=np.concatenate([options.columns, columns]), outcomes=both)

@@ -85,7 +85,7 @@ def price(
 
     ``prices`` (1 or N, J), ``inputs`` (1 or N, J, E), ``share`` the weights of completions.
     """
-    mean: FloatArray = prices[0] if prices.shape[0] == 1 else share @ prices
+    mean: FloatArray = prices[0].copy() if prices.shape[0] == 1 else share @ prices
     mean[0] = 0.0
     options = Options(schema.features[move.position].name, columns_of(read, move.position), inputs, mean)
     check_prices(options)

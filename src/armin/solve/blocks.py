@@ -199,7 +199,7 @@ class Merged:
                 table = rule.allowed[np.ix_(i, j)]
                 if not table.all():
                     rules.append(PairRule(a, b, table, rule.text))
-        forbidden = frozenset(c for c in (self._narrowed(choice) for choice in whole.forbidden) if c is not None)
+        forbidden = frozenset(c for c in (self.narrowed(choice) for choice in whole.forbidden) if c is not None)
         problem = replace(self.problem, rules=tuple(rules), forbidden=forbidden, checks=False)
         if not self.part.fixed:
             return problem
@@ -221,8 +221,8 @@ class Merged:
                 found |= {d: (i, feature[1][:, k]) for k, d in enumerate(feature[0].members)}
         return found
 
-    def _narrowed(self, choice: Choice) -> Choice | None:
-        """A choice of the whole as one of the part, if it has it."""
+    def narrowed(self, choice: Choice) -> Choice | None:
+        """A choice of the whole problem as one of the part; None if the part does not have it."""
         out = []
         for feature in self.features:
             if isinstance(feature, int):
@@ -250,8 +250,8 @@ class Merged:
             cluster = feature[0]
             mine = left & set(cluster.members)
             if mine:
-                pattern = self.part.patterns[self.part.clusters.index(cluster)][0]
-                changes = {cluster.members[k] for k in pattern}
+                patterns = self.part.patterns[self.part.clusters.index(cluster)]  # none if no member has an option
+                changes = {cluster.members[k] for pattern in patterns for k in pattern}
                 if not mine <= changes or (exactly and mine != changes):
                     return None
                 out.add(i)

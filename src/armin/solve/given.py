@@ -81,6 +81,10 @@ class Given:
         """A choice of the other features as one of the whole problem."""
         return (*choice[: self.feature], self.option, *choice[self.feature :])
 
+    def narrowed(self, choice: Choice) -> Choice | None:
+        """A choice of the whole problem as one of the other features; None where another option is taken."""
+        return (*choice[: self.feature], *choice[self.feature + 1 :]) if choice[self.feature] == self.option else None
+
     def features_of(self, features: frozenset[int], *, exactly: bool) -> frozenset[int] | None:
         """The features that change here where ``features`` of the whole do, exactly or at least; None if never."""
         inside, changed = self.feature in features, self.option > 0

@@ -175,7 +175,7 @@ def _cells(values: FloatArray, model: TreeEnsemble, column: int) -> IntArray:
     nodes = np.flatnonzero(model.feature == column)
     if not nodes.size:
         return np.zeros((1, values.shape[1]), dtype=np.intp)
-    x = values.astype(model.input_precision).astype(np.float64)
+    x = model.seen(values)
     if model.category_set is not None and bool(np.any(model.category_set[nodes] >= 0)):
         return _values(x)
     cuts = np.unique(model.threshold[nodes])

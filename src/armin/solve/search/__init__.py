@@ -5,10 +5,6 @@ Engines are compiled at their first use on a machine and kept in a cache on disk
 
 from __future__ import annotations
 
-import logging
-import os
-from pathlib import Path
-
 from armin.models.kinds import BlackBox, LinearModel, ReluNetwork, ScoreMixture, TreeEnsemble
 from armin.problem import PathPoint, Problem, Solution
 from armin.solve.repeat import Differ, check_several, repeat
@@ -18,8 +14,6 @@ from armin.solve.search.split import SplitEngine
 from armin.solve.stopping import Callback, Until, uncounted
 
 __all__ = ["search", "search_best", "search_path"]
-
-_announced: set[str] = set()
 
 
 def search(problem: Problem, time_limit: float | None = None, callback: Callback | None = None) -> Solution:
@@ -152,42 +146,24 @@ def _engine(problem: Problem, apart: bool) -> Engine:
         with uncounted():
             from armin.solve.search.linear.engine import start_linear
 
-        _announce("linear models", "nodes.dive")
         engine = start_linear(problem, problem.model, apart)
     elif isinstance(problem.model, ReluNetwork):
         with uncounted():
             from armin.solve.search.relu.engine import start_relu
 
-        _announce("networks", "loop.run")
         engine = start_relu(problem, problem.model)
     elif isinstance(problem.model, TreeEnsemble):
         with uncounted():
             from armin.solve.search.trees.engine import start_trees
 
-        trees = start_trees(problem, problem.model, apart)
-        _announce("trees", trees.kernel)
-        engine = trees
+        engine = start_trees(problem, problem.model, apart)
     elif isinstance(problem.model, ScoreMixture):
         with uncounted():
             from armin.solve.search.mixed.engine import start_mixed
 
-        _announce("mixtures", "nodes.explore")
         engine = start_mixed(problem, problem.model, apart)
     if engine is None:
         from armin.solve.search.blackbox import BlackBoxEngine
 
         engine = BlackBoxEngine(problem)
     return engine
-
-
-def _announce(what: str, kernel: str) -> None:
-    """Say once that compiling takes a while, unless there is compiled code on disk."""
-    if kernel in _announced:
-        return
-    _announced.add(kernel)
-    folder = os.environ.get("NUMBA_CACHE_DIR")
-    places = [Path(folder)] if folder else [Path(__file__).parent, Path.home() / ".cache" / "numba"]
-    if not any(next(place.rglob(f"{kernel}-*.nbi"), None) for place in places if place.is_dir()):
-        logging.getLogger("armin").warning(
-            "ARMIN compiles its search for %s now, once on this machine: this takes up to a minute.", what
-        )

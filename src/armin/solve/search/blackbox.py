@@ -88,7 +88,7 @@ class BlackBoxEngine:
     Attributes
     ----------
     bound : every choice that costs less was asked about
-    nodes : how many choices were asked about
+    nodes : how many choices were looked at; how many more were asked about beside them depends on the clock
     name : what the solutions say about who found them
     """
 
@@ -98,12 +98,14 @@ class BlackBoxEngine:
         self.problem, self.bound, self.nodes = problem, 0.0, 0
         self._choices, self._size = choices_by_cost(problem), 1
         self._batch: list[tuple[float, Choice, float]] = []  # cost, choice and weight of what was asked about
+        self._before = 0  # how many choices came before these
 
     def search(self, goal: Goal) -> Iterator[None]:
         """Offer what the model accepts, the cheapest first, until the rest is too dear."""
         stairs = goal.stairs()
         while True:
-            for cost, choice, weight in self._batch:
+            for place, (cost, choice, weight) in enumerate(self._batch, start=self._before + 1):
+                self.nodes = max(self.nodes, place)
                 if cost >= goal.worst * (1.0 + ROUNDING):
                     break
                 self.bound = max(self.bound, cost * (1.0 - ROUNDING))
@@ -113,7 +115,9 @@ class BlackBoxEngine:
                 new = self._ask()
                 # those that cost as much as the last one but for rounding may still be wanted later
                 last = self.bound * (1.0 - ROUNDING)
-                self._batch = [*(asked for asked in self._batch if asked[0] >= last), *new]
+                kept = [asked for asked in self._batch if asked[0] >= last]
+                self._before += len(self._batch) - len(kept)
+                self._batch = [*kept, *new]
                 if not new:
                     self.bound = float("inf")
                     return
@@ -126,7 +130,6 @@ class BlackBoxEngine:
         """Ask about the next choices: twice as many as before, as long as the model answers soon."""
         start = time.perf_counter()
         batch = list(islice(self._choices, self._size))
-        self.nodes += len(batch)
         if not batch:
             return []
         weights = _weights_accepted(self.problem, np.array([choice for _, choice in batch], dtype=np.intp))

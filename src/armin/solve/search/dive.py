@@ -19,7 +19,7 @@ import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
-from armin.solve.search.goals import Cheapest, Frontier, Goal
+from armin.solve.search.goals import Goal
 
 __all__ = ["Nearby", "dive", "dive_together"]
 
@@ -82,13 +82,13 @@ def dive(problem: Problem, goal: Goal, nearby: Nearby, looks: int, packed: bool 
         for models where a look is quick for many candidates, and the helps of changes add up more or less
     """
     total = float(problem.weights.sum())
-    wanted = [level * total for level in LEVELS] if isinstance(goal, Frontier) else [goal.required]
+    wanted = [level * total for level in LEVELS] if goal.kind == "path" else [goal.required]
     for required in wanted:
         if nearby.feature.size and required >= goal.required * (1.0 - WEIGHT_TOLERANCE):
             yield from _Dive(problem, goal, nearby, required, looks // len(wanted), packed).run()
 
 
-def dive_together(problem: Problem, goal: Cheapest, nearby: Nearby, rough: Nearby, looks: int) -> Iterator[None]:
+def dive_together(problem: Problem, goal: Goal, nearby: Nearby, rough: Nearby, looks: int) -> Iterator[None]:
     """Offer choices that begin with changes which help together, whatever each of them does alone.
 
     Parameters
@@ -192,12 +192,13 @@ class _Dive:
 
     def _take_over(self) -> None:
         """Go on from what the search found meanwhile, if that is cheaper."""
-        if isinstance(self.goal, Cheapest) and self.goal.best is not None and self.goal.best[0] < self.bound:
-            cost, choice = self.goal.best
+        if self.goal.kind != "cheapest" or not self.goal.known < self.bound:
+            return
+        self.bound, found = self.goal.known, self.goal.best
+        if found is not None:
             known = set(zip(self.nearby.feature.tolist(), self.nearby.option.tolist(), strict=True))
-            if all((d, j) in known for d, j in enumerate(choice) if j):
-                self.best = choice
-            self.bound = cost
+            if all((d, j) in known for d, j in enumerate(found[1]) if j):
+                self.bound, self.best = found
 
     def _look(self, choice: Choice) -> tuple[FloatArray, FloatArray]:
         """Accepted weight after every move, and what those that are to be accepted lack: the easiest that suffice."""

@@ -11,7 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ __all__ = [
     "Cheapest",
     "Frontier",
     "Goal",
+    "Kind",
     "Point",
     "Several",
     "Stairs",
@@ -57,8 +58,16 @@ class Bans(NamedTuple):
     core: BoolArray  # (sets,) whether the price also holds for choices that change still more features
 
 
+Kind = Literal["cheapest", "several", "path"]
+"""What a search looks for: one choice, several that differ, or one for each weight."""
+
+
 class Goal(Protocol):
-    """What is found so far, and what would be better."""
+    """What is found so far, and what would be better. Choices are those of the problem that is searched."""
+
+    @property
+    def kind(self) -> Kind:
+        """What is looked for."""
 
     @property
     def apart(self) -> bool:
@@ -73,8 +82,16 @@ class Goal(Protocol):
         """No choice that costs this much is better."""
 
     @property
+    def one_by_one(self) -> bool:
+        """Whether the cheapest choice is all that should be found before :meth:`settle`."""
+
+    @property
+    def known(self) -> float:
+        """What a choice must cost less than to be reported instead; infinite if nothing is known."""
+
+    @property
     def best(self) -> tuple[float, Choice] | None:
-        """Cost and choice to report."""
+        """Cost and choice to report, if the problem that is searched has the choice."""
 
     def stairs(self) -> Stairs:
         """What is wanted, by weight."""
@@ -140,11 +157,14 @@ def _one_step(problem: Problem, cost: float) -> Stairs:
 
 @dataclass(eq=False)
 class Cheapest:
-    """The cheapest choice."""
+    """The cheapest choice that costs less than ``worst``."""
 
     problem: Problem
-    best: tuple[float, Choice] | None = None
+    worst: float = float("inf")
     apart: bool = False
+    best: tuple[float, Choice] | None = field(default=None, init=False)
+    kind: ClassVar[Kind] = "cheapest"
+    one_by_one: ClassVar[bool] = True
     _bans: Bans = field(init=False)
     _stairs: Stairs = field(init=False)
 
@@ -156,8 +176,8 @@ class Cheapest:
         return self.problem.required
 
     @property
-    def worst(self) -> float:
-        return float("inf") if self.best is None else self.best[0]
+    def known(self) -> float:
+        return self.worst
 
     def stairs(self) -> Stairs:
         return self._stairs
@@ -168,7 +188,7 @@ class Cheapest:
     def offer(self, choice: Choice, cost: float, weight: float) -> bool:
         better = cost < self.worst and self.problem.enough(weight)
         if better:
-            self.best = (cost, choice)
+            self.best, self.worst = (cost, choice), cost
             self._stairs = _one_step(self.problem, cost)
         return better
 
@@ -194,6 +214,7 @@ class Several:
     found: dict[frozenset[int], tuple[float, Choice]] = field(default_factory=dict)
     proved: list[frozenset[int]] = field(default_factory=list)
     worst: float = float("inf")
+    kind: ClassVar[Kind] = "several"
     _bans: Bans = field(init=False)
     _stairs: Stairs = field(init=False)
 
@@ -229,6 +250,10 @@ class Several:
     @property
     def best(self) -> tuple[float, Choice] | None:
         return min(self.found.values(), default=None)
+
+    @property
+    def known(self) -> float:
+        return min((cost for cost, _ in self.found.values()), default=float("inf"))
 
     def stairs(self) -> Stairs:
         return self._stairs
@@ -279,6 +304,8 @@ class Frontier:
     least: float | None = None
     points: list[Point] = field(default_factory=list)
     apart: bool = False
+    kind: ClassVar[Kind] = "path"
+    one_by_one: ClassVar[bool] = False
     _bans: Bans = field(init=False)
     _stairs: Stairs = field(init=False)
 
@@ -313,6 +340,10 @@ class Frontier:
     @property
     def best(self) -> tuple[float, Choice] | None:
         return (self.points[-1].cost, self.points[-1].choice) if self.points else None
+
+    @property
+    def known(self) -> float:
+        return self.points[-1].cost if self.points else float("inf")
 
     def stairs(self) -> Stairs:
         return self._stairs

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,9 +19,9 @@ from armin.solve.clusters import TooManyError
 from armin.solve.given import pivot_of
 from armin.solve.search.blackbox import BlackBoxEngine
 from armin.solve.search.drive import Engine, Start
-from armin.solve.search.goals import BETTER, Bans, Cheapest, Goal, Several, Stairs, consider
+from armin.solve.search.goals import BETTER, Cheapest, Goal, consider
 from armin.solve.search.pivot import PivotEngine
-from armin.solve.search.views import Seen, seen
+from armin.solve.search.views import Seen
 
 __all__ = ["PartsEngine"]
 
@@ -28,22 +29,26 @@ _STEP = 2.0  # from one budget to the next
 _SHARES = 4  # of work, for a look at all parts at once: what takes longer is better looked at part by part
 
 
-class _Loose(Seen):
-    """The cheapest choice of a part in its own terms, whether the whole problem allows it or not."""
+@dataclass(frozen=True, eq=False)
+class _Below:
+    """A problem as the only part of itself, in which choices that cost ``cap`` are not looked for."""
 
-    def offer(self, choice: Choice, cost: float, weight: float) -> bool:
-        return self.goal.offer(choice, cost, weight)
+    problem: Problem
+    cap: float
+    spent: ClassVar[float] = 0.0
 
-    def _tables(self) -> tuple[Stairs, Bans]:
-        stairs = self.goal.stairs()
-        if self._from is None or self._to is None or stairs is not self._from[0]:
-            self._from = (stairs, self.goal.bans())
-            self._to = (stairs._replace(cost=np.minimum(stairs.cost, self.view.cap)), self.goal.bans())
-        return self._to
+    @property
+    def of(self) -> Problem:
+        return self.problem
 
+    def whole(self, choice: Choice) -> Choice:
+        return choice
 
-class _LooseCheapest(_Loose, Cheapest):  # type: ignore[override]  # engines ask what sort of goal it is
-    pass
+    def narrowed(self, choice: Choice) -> Choice:
+        return choice
+
+    def features_of(self, features: frozenset[int], *, exactly: bool) -> frozenset[int]:
+        return features
 
 
 @dataclass(eq=False)
@@ -107,7 +112,7 @@ class PartsEngine:
         """Offer the choices of all parts, under budgets that grow until the goal has what it wants."""
         if not self.runs:
             banned = bool(self.problem.forbidden_sets or self.problem.forbidden_cores)
-            fixed = banned or self.apart or isinstance(goal, Several)
+            fixed = banned or self.apart or goal.kind == "several"
             self.runs = [_Run(part) for part in parts_of(self.problem, fixed)]
             self.cap = _STEP * max((run.part.floor for run in self.runs), default=0.0)
         if self.instead is None:
@@ -142,7 +147,7 @@ class PartsEngine:
 
         It does if it ends soon, and finds nothing or a cheapest choice that changes no more features than may change.
         """
-        apt = isinstance(goal, Cheapest) and any(run.part.floor < cap for run in self.runs[1:])
+        apt = goal.kind == "cheapest" and any(run.part.floor < cap for run in self.runs[1:])
         loose = loosened([run.part for run in self.runs]) if apt else None
         try:
             merged = None if loose is None else loose.merged(cap)
@@ -154,7 +159,7 @@ class PartsEngine:
         mine = Cheapest(merged.problem)
         engine = self.start(merged.problem, self.apart)
         closed = True
-        for i, _ in enumerate(engine.search(_LooseCheapest(mine, merged))):
+        for i, _ in enumerate(engine.search(Seen(mine, _Below(merged.problem, cap)))):
             self._raise(min(engine.bound, cap))
             yield
             if i >= _SHARES:
@@ -189,7 +194,7 @@ class PartsEngine:
                 run.engine = None if run.merged is None else self.start(run.merged.problem, self.apart)
                 yield
             if run.engine is not None and run.merged is not None:
-                for _ in run.engine.search(seen(goal, run.merged)):
+                for _ in run.engine.search(Seen(goal, run.merged)):
                     run.done = max(run.done, min(run.engine.bound, run.cap))
                     yield
         run.done = max(run.done, min(cap, goal.worst))

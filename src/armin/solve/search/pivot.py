@@ -16,7 +16,7 @@ from armin.problem import Choice, Problem
 from armin.solve.given import Given, given
 from armin.solve.search.drive import Engine, Start
 from armin.solve.search.goals import BETTER, Goal, consider
-from armin.solve.search.views import seen
+from armin.solve.search.views import Seen
 
 __all__ = ["PivotEngine"]
 
@@ -58,6 +58,9 @@ class _Run:
 
     def whole(self, choice: Choice) -> Choice:
         return self._given().whole(choice)
+
+    def narrowed(self, choice: Choice) -> Choice | None:
+        return self._given().narrowed(choice)
 
     def features_of(self, features: frozenset[int], *, exactly: bool) -> frozenset[int] | None:
         return self._given().features_of(features, exactly=exactly)
@@ -111,7 +114,7 @@ class PivotEngine:
         if run.given is not None:
             consider(self.problem, goal, run.whole(run.problem.keep))
         if run.engine is not None:
-            for _ in run.engine.search(seen(goal, run)):
+            for _ in run.engine.search(Seen(goal, run)):
                 run.done = max(run.done, min(run.spent + run.engine.bound * (1.0 - 4.0 * BETTER), run.cap))
                 self.bound, self.nodes = max(self.bound, min(others, run.bound)), nodes + run.engine.nodes
                 yield

@@ -91,12 +91,12 @@ class SplitEngine:
         if problem is None or offset >= best:
             return None
         below = best if largest else best - offset
-        goal = Cheapest(problem, None if below == float("inf") else (below, problem.keep))
+        goal = Cheapest(problem, below)
         engine = self.start(problem, goal.apart)
         for _ in engine.search(goal):
             yield
         self.nodes += engine.nodes
-        if goal.best is None or goal.best[0] >= below:
+        if goal.best is None:
             return None
         cost, choice = goal.best
         return max(offset, cost) if largest else offset + cost, part.whole(choice)

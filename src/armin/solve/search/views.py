@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from armin.problem import Choice, Problem
-from armin.solve.search.goals import Bans, Cheapest, Frontier, Goal, Several, Stairs, sets_as_words
+from armin.solve.search.goals import Bans, Goal, Kind, Stairs, sets_as_words
 
-__all__ = ["Seen", "View", "seen"]
+__all__ = ["Seen", "View"]
 
 ROUNDING = 1e-12
 """Costs of a part are added up in another order than those of the whole."""
@@ -37,6 +37,9 @@ class View(Protocol):
     def whole(self, choice: Choice) -> Choice:
         """A choice of the part as one of the whole problem."""
 
+    def narrowed(self, choice: Choice) -> Choice | None:
+        """A choice of the whole problem as one of the part; None if the part does not have it."""
+
     def features_of(self, features: frozenset[int], *, exactly: bool) -> frozenset[int] | None:
         """The part's features that change where ``features`` of the whole do; None if never."""
 
@@ -49,6 +52,10 @@ class Seen:
         self._from: tuple[Stairs, Bans] | None = None
         self._to: tuple[Stairs, Bans] | None = None
         self._most = np.inf
+
+    @property
+    def kind(self) -> Kind:
+        return self.goal.kind
 
     @property
     def apart(self) -> bool:
@@ -65,11 +72,19 @@ class Seen:
 
     @property
     def one_by_one(self) -> bool:
-        return isinstance(self.goal, Several) and self.goal.one_by_one
+        return self.goal.one_by_one
+
+    @property
+    def known(self) -> float:
+        return self._here(self.goal.known)
 
     @property
     def best(self) -> tuple[float, Choice] | None:
-        return self.goal.best
+        found, problem = self.goal.best, self.view.problem
+        choice = None if found is None else self.view.narrowed(found[1])
+        if choice is None or not problem.allows(choice):
+            return None
+        return problem.cost(choice), choice
 
     def stairs(self) -> Stairs:
         return self._tables()[0]
@@ -120,24 +135,3 @@ class Seen:
         width = len(self.view.problem.options)
         numbers = np.array(price, dtype=np.float64), np.array(core, dtype=np.bool_)
         return Bans(sets_as_words(sets, width), *numbers), most
-
-
-class _SeenCheapest(Seen, Cheapest):  # type: ignore[override]  # engines ask what sort of goal it is, and for nothing else
-    pass
-
-
-class _SeenFrontier(Seen, Frontier):  # type: ignore[override]  # as above
-    pass
-
-
-class _SeenSeveral(Seen, Several):  # type: ignore[override]  # as above
-    pass
-
-
-def seen(goal: Goal, view: View) -> Goal:
-    """A goal as a part sees it, of the same sort."""
-    kinds = ((Cheapest, _SeenCheapest), (Frontier, _SeenFrontier), (Several, _SeenSeveral))
-    for kind, here in kinds:
-        if isinstance(goal, kind):
-            return here(goal, view)
-    return Seen(goal, view)

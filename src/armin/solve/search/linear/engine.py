@@ -8,7 +8,7 @@ import numpy as np
 
 from armin.models.kinds import LinearModel
 from armin.problem import Problem
-from armin.solve.search.goals import BETTER, FEW_CHOICES, Frontier, Goal, Several, consider
+from armin.solve.search.goals import BETTER, FEW_CHOICES, Frontier, Goal, consider
 from armin.solve.search.linear.branches import Branches
 from armin.solve.search.linear.contexts import Contexts, contexts, fold
 from armin.solve.search.linear.data import CAP, DEPTH, FOUND, NODES, PRICE, Demand
@@ -74,7 +74,7 @@ class LinearEngine:
                 return
             require, few = float(stairs.require[step]), self.few
             # whether the cheapest choice of this weight is all that a pass should find
-            single = goal.one_by_one if isinstance(goal, Several) else not (few and isinstance(goal, Frontier))
+            single = goal.one_by_one or (goal.kind == "path" and not few)
             for searcher in self.searchers:
                 searcher.demand(require, single)
             if not kept and any(s.keep_may_do for s in self.searchers):
@@ -84,6 +84,7 @@ class LinearEngine:
             if few:
                 yield from self._sweep(goal)
                 return
+            # compiled code knows no part's budget, so it answers a whole problem's path only
             if isinstance(goal, Frontier) and self.bound > 0.0 and step + 1 == stairs.cost.size and self.plain:
                 answered = self._ascend(self.searchers[0], goal, require)
                 yield

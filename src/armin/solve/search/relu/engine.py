@@ -12,7 +12,7 @@ from armin.models.kinds import ReluNetwork
 from armin.models.sums import largest_inputs
 from armin.problem.data import WEIGHT_TOLERANCE, Choice, Problem
 from armin.solve.search.dive import dive, dive_together
-from armin.solve.search.goals import BETTER, Bans, Cheapest, Goal, Stairs, consider, wanted
+from armin.solve.search.goals import BETTER, Bans, Goal, Stairs, consider, wanted
 from armin.solve.search.relu.data import (
     NEWEST,
     OPEN,
@@ -152,11 +152,11 @@ class ReluEngine:
                 heappush(queue, (max(bound, task.bound()), count, task))
                 count += 1
             yield
-            if isinstance(goal, Cheapest) and self.nodes > SOON * _share(task.tables, task.deep) and not self.dived:
+            if goal.kind == "cheapest" and self.nodes > SOON * _share(task.tables, task.deep) and not self.dived:
                 yield from self._dive(goal)
                 if last is not None:
                     return
-            elif isinstance(goal, Cheapest) and self.nodes > LATER * _share(task.tables, task.deep):
+            elif goal.kind == "cheapest" and self.nodes > LATER * _share(task.tables, task.deep):
                 yield from self._dive_together(goal)
         if last is None:
             self.bound = goal.worst
@@ -167,7 +167,7 @@ class ReluEngine:
         yield from dive(self.plan.problem, goal, ReluNearby(self.plan), LOOKS)
         self._news(goal)
 
-    def _dive_together(self, goal: Cheapest) -> Iterator[None]:
+    def _dive_together(self, goal: Goal) -> Iterator[None]:
         """Look for a choice whose changes help only together, once."""
         if not self.combined:
             self.combined = True

@@ -141,7 +141,7 @@ def _column_cells(model: TreeEnsemble, tests: Splits, column: int, values: Float
     """The cells of one column."""
     numbers = np.arange(tests.first[column], tests.first[column + 1])
     nodes = tests.node[numbers]
-    x = values.astype(model.input_precision).astype(np.float64)
+    x = model.seen(values)
     categorical = model.category_set is not None and bool(np.any(model.category_set[nodes] >= 0))
     if categorical:
         _, code = np.unique(x, return_inverse=True)

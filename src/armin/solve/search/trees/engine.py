@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Choice, Problem
 from armin.solve.search.dive import Nearby, dive
-from armin.solve.search.goals import Bans, Cheapest, Frontier, Goal, Stairs, wanted
+from armin.solve.search.goals import Bans, Goal, Stairs, wanted
 from armin.solve.search.handed import hand, space
 from armin.solve.search.trees.additive import add_up
 from armin.solve.search.trees.bound import free_rest
@@ -222,8 +222,6 @@ class TreeEngine:
     bound : no choice that the goal wants costs less
     """
 
-    kernel = "nodes.explore"  # what takes longest to compile
-
     def __init__(self, reduced: Reduced, cap: float, dearest: float, large: bool) -> None:
         self.reduced, self.cap, self.dearest, self.large, self.bound = reduced, cap, dearest, large, 0.0
         self.run: Run | None = None
@@ -247,7 +245,7 @@ class TreeEngine:
         """Let the budget grow until all is proved."""
         step, before, seen = _STEP, 0, 0
         # a second bound and a dive pay where one choice is wanted, or where the model is large
-        hard = self.large or isinstance(goal, Cheapest)
+        hard = self.large or goal.kind == "cheapest"
         if self.large:
             yield from self._dive(goal)
             if goal.worst < np.inf:
@@ -264,7 +262,7 @@ class TreeEngine:
                 if hard and not self._dived:
                     if not run.finished and run.work > self.soon:
                         yield from self._dive(goal)
-                    elif goal.best is None and run.work > self.soon // _SOONER:
+                    elif goal.known == np.inf and run.work > self.soon // _SOONER:
                         yield from self._begin_dive(goal)
                     run.state.number[CAP] = min(run.state.number[CAP], goal.worst)
             if goal.worst <= self.cap or self.cap > self.dearest:
@@ -319,7 +317,7 @@ class TreeEngine:
             self._diving, more = self._new_dive(goal), _MORE
             for _ in self._diving:
                 yield
-                more -= goal.best is not None
+                more -= goal.known < np.inf
                 if more < 0:
                     return
 
@@ -328,7 +326,7 @@ class TreeEngine:
 
     def _renew(self, goal: Goal) -> Iterator[None]:
         """Tables for the present budget, after a short look at a larger one if nothing was found yet."""
-        if goal.best is None and not isinstance(goal, Frontier) and self.nodes > _FEW_NODES:
+        if goal.known == np.inf and goal.kind != "path" and self.nodes > _FEW_NODES:
             far = _STEP**2 * self.cap
             self.run = self.new_run(far)
             self.run.begin(far, self.bound)

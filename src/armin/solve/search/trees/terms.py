@@ -8,7 +8,7 @@ import numpy as np
 
 from armin.problem import Choice, Problem
 from armin.solve.search.dive import dive
-from armin.solve.search.goals import Cheapest, Goal, wanted
+from armin.solve.search.goals import Goal, wanted
 from armin.solve.search.handed import hand, space
 from armin.solve.search.trees.additive import Tabulated
 from armin.solve.search.trees.leaves import Reduced
@@ -99,7 +99,7 @@ class TermsEngine:
                 size = max(1, min(2 * size, int(size * _SLICE / max(clock() - start, 1e-6))))
                 if not self.work.counter[OVER]:
                     yield
-                    if self.nodes - before > _SOON and isinstance(goal, Cheapest):
+                    if self.nodes - before > _SOON and goal.kind == "cheapest":
                         yield from self._dive(goal)
                         self.work.number[CAP] = min(self.work.number[CAP], goal.worst)
             if goal.worst <= self.cap or self.cap >= self.dearest:
