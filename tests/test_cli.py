@@ -285,7 +285,7 @@ def test_inspect(bundle: str) -> None:
     for words in (
         "Loans",
         "ColumnTransformer → LogisticRegression",
-        "without --trust; attributes",
+        "known types only",
         "300 training rows",
     ):
         assert words in text.stdout
@@ -302,15 +302,17 @@ def test_a_bundle_is_signed_and_only_taken_from_who_is_trusted(desk: Desk, bundl
     private.write_bytes(key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()))
     public.write_bytes(key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo))
     file = str(tmp_path / "signed.armin")
-    assert desk.pack("--trust", "--sign", str(private), "--output", file).exit_code == 0
+    assert desk.pack("--trust", "--key", str(private), "--output", file).exit_code == 0
     assert re.search(
-        r"Signed: +with the key ed25519:\w{16}; the signature is right",
+        r"Signed: +with the key ed25519:\w{16}; the signature is valid; the key is not yours",
         CliRunner().invoke(app, ["inspect", file]).stdout,
     )
-    assert "by nobody" in CliRunner().invoke(app, ["inspect", bundle]).stdout
+    assert re.search(r"Signed: +with your own key ed25519", CliRunner().invoke(app, ["inspect", bundle]).stdout)
     assert from_bundle(file, "--trusted-key", str(public)).exit_code == 0
-    refused = from_bundle(bundle, "--trusted-key", str(public))
-    assert (refused.exit_code, "signed by nobody" in refused.stderr) == (2, True)
+    assert from_bundle(bundle, "--trusted-key", str(public)).exit_code == 0
+    refused = from_bundle(file)
+    assert (refused.exit_code, "neither your key nor a trusted one" in refused.stderr) == (2, True)
+    assert "--trusted-key PUB.pem" in refused.stderr
     alone = CliRunner().invoke(app, ["explain", "-", "--trusted-key", str(public)], input=HEADER + PLAN)
     assert "--trusted-key is about a bundle" in alone.stderr
 
@@ -434,13 +436,53 @@ def test_answers_in_every_format(bundle: str, tmp_path: Path) -> None:
         "Cy",
     ]
     assert (tmp_path / "a.txt").read_text("utf-8").startswith("Row <b>: ")
+    for name in ("a.xlsx", "a.parquet.zip"):
+        result = from_bundle(bundle, "--output", str(tmp_path / name), rows=HEADER + PLAN)
+        assert result.exit_code == 2
+        assert "must end in one of .csv, .htm" in result.stderr
+        assert not (tmp_path / name).exists()
+    assert from_bundle(bundle, "--to", "csv", "--output", str(tmp_path / "a.xlsx"), rows=HEADER + PLAN).exit_code == 0
     path = from_bundle(bundle, "--to", "csv", command="path").stdout.splitlines()
     assert path[0] == "row,share,cost,changes"
     assert len(path) > 1
     assert "<table>" in from_bundle(bundle, "--to", "html", command="path").stdout
 
 
+@pytest.mark.parametrize(("command", "column"), [("explain", "share"), ("path", "share"), ("ask", "matters")])
+def test_answers_as_parquet(bundle: str, tmp_path: Path, command: str, column: str) -> None:
+    pytest.importorskip("pyarrow")
+    rows = HEADER + PLAN + "=1,,\n"
+    files = [tmp_path / "a.parquet", tmp_path / "b.csv"]
+    for file in files:
+        result = from_bundle(bundle, "--output", str(file), rows=rows, command=command)
+        assert (result.exit_code, result.output) == (1, "")
+    found, same = pd.read_parquet(files[0]), pd.read_csv(files[1])
+    assert list(found) == list(same)
+    assert found["row"].tolist() == same["row"].tolist()
+    assert found[column].dropna().tolist() == same[column].dropna().tolist()
+    assert found.iloc[-1, -1] == same.iloc[-1, -1]
+    assert pd.api.types.is_bool_dtype(found[column]) == (column == "matters")
+    assert found["row"].dtype == "int64"
+
+
+def test_parquet_needs_a_file_and_its_library(bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = from_bundle(bundle, "--to", "parquet", rows=HEADER + PLAN)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--output FILE.parquet" in result.stderr
+    monkeypatch.setattr("armin.cli.answers.find_spec", lambda name: None)
+    result = from_bundle(bundle, "--output", str(tmp_path / "a.pq"), rows=HEADER + PLAN)
+    assert result.exit_code == 2
+    assert "armin[parquet]" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 # letters and the desk
+
+
+def test_a_letter_is_what_its_suffix_says(bundle: str, tmp_path: Path) -> None:
+    result = from_bundle(bundle, "--output", str(tmp_path / "a.docx"), rows=HEADER + PLAN, command="letter")
+    assert result.exit_code == 2
+    assert "must end in one of .htm, .html, .pdf, .txt" in result.stderr
 
 
 def test_letter(bundle: str, tmp_path: Path) -> None:
@@ -498,7 +540,7 @@ def test_serve_passes_everything_on(
     assert (result.exit_code, result.output) == (0, "")
     [(path, passed)] = calls
     settings, ready = passed.pop("settings"), passed.pop("ready")
-    said = {"host": "192.0.2.7", "port": 81, "workers": 2, "trust": False, "trusted_keys": (), "trial": True}
+    said = {"host": "192.0.2.7", "port": 81, "workers": 2, "trust": False, "trusted_keys": ()}
     assert (path, passed) == (Path(bundle), said)
     assert (settings.api_key, settings.organisation, settings.time_limit) == ("a key that nobody guesses", "", 10.0)
     ready()
@@ -705,6 +747,52 @@ def test_blanks_and_categories_in_a_csv(tmp_path: Path) -> None:
     codes = schema.encode(read_csv(str(file), schema))
     c = schema["c"].categories
     np.testing.assert_array_equal(codes, [[np.nan, c.index("NA"), 0], [np.nan, np.nan, np.nan], [3, c.index("01"), 1]])
+
+
+TRAIN = "income,debt,cover\n41,3,full\n52,4.5,part\n33,5,full\n41,6,part\n"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|", " ", "   "])
+def test_what_stands_between_cells_is_recognised(desk: Desk, separator: str) -> None:
+    train = desk.path("other.csv", TRAIN.replace(",", separator))
+    result = CliRunner().invoke(app, ["schema", train])
+    assert result.exit_code == 0, result.output
+    schema = Schema.from_toml(result.stdout)
+    assert schema.names == ["income", "debt", "cover"]
+    assert schema["debt"].high_code == 6
+
+
+@pytest.mark.parametrize("separator", [",", ";", " "])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        TRAIN.partition("\n")[2],
+        "a,b\nb,a\na,b\n",  # no number anywhere
+        "a,a\nb,a\na,b\n",
+        "-9,0,1\n3,2,1\n4,5,6\n",
+    ],
+)
+def test_a_first_line_that_is_a_person_is_refused(desk: Desk, rows: str, separator: str) -> None:
+    result = CliRunner().invoke(app, ["schema", desk.path("bare.csv", rows.replace(",", separator))])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Is the first line of" in result.stderr
+    assert "names of the columns into the first line" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "0,1,2\n3,2,1\n4,5,6\n",  # counted
+        "1,2,3\n3,2,1\n4,5,6\n",
+        "2019,2020\nyes,no\nno,yes\n",
+        "yes,no\n1,2\n3,4\n",
+        "job title\nsenior clerk\nclerk\n",
+    ],
+)
+def test_names_that_look_odd_are_taken(desk: Desk, rows: str) -> None:
+    result = CliRunner().invoke(app, ["schema", desk.path("odd.csv", rows)])
+    assert result.exit_code == 0, result.output
+    assert Schema.from_toml(result.stdout).names == rows.partition("\n")[0].split(",")
 
 
 # a real process

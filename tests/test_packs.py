@@ -321,7 +321,7 @@ def test_a_principal_reason_is_not_left_out_in_silence():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.integers(18, 80, 300), "debt": rng.integers(0, 50, 300)})
     y = np.where(X["age"] - X["debt"] > 25, "yes", "no")
-    schema, row = Schema.infer(X), {"age": 20, "debt": 30}
+    schema, row = Schema.infer(X, protected=["age"]), {"age": 20, "debt": 30}
     assert schema["age"].protected
     explainer = ARMIN(LogisticRegression(max_iter=1000).fit(X, y), schema, desired="yes").fit(X)
     words = {"schema": schema, "reasons": explainer.reasons(row), "pack": "us-credit", "date": DAY}

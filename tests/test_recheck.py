@@ -220,6 +220,12 @@ def test_the_command_says_what_holds(folder: Path) -> None:
     header, line = done.output.splitlines()
     assert header.split(",")[:3] == ["row", "verdict", "before"]
     assert line.startswith("Ada,falls_short,")
+    pytest.importorskip("pyarrow")
+    done = run(folder, "--id-column", "name", "--output", str(folder / "a.parquet"), bundle="new.armin")
+    assert (done.exit_code, done.output) == (1, "")
+    (row,) = pd.read_parquet(folder / "a.parquet").to_dict("records")
+    assert (row["row"], row["verdict"], row["same_model"]) == ("Ada", "falls_short", False)
+    assert row["now"] == data["now"]["share"]
 
 
 def test_a_feature_that_is_gone(folder: Path, loans: Any) -> None:

@@ -1,4 +1,4 @@
-"""One file that holds a model, its schema and all that explaining needs; safe to load, and open about what it keeps.
+"""One file that holds a model, its schema and all that explaining needs; signed, and open about what it keeps.
 
 The names are those of ``__init__.pyi``. Each is loaded when it is first used, so that looking at a bundle is quick.
 

@@ -4,4 +4,3 @@ from .look import inspect_bundle as inspect_bundle
 from .store import Bundle as Bundle
 from .store import load_bundle as load_bundle
 from .store import save_bundle as save_bundle
-from .trial import try_bundle as try_bundle

@@ -1,7 +1,7 @@
-"""A zip file that is checked before anything in it is believed.
+"""A zip file whose size and shape are checked before anything in it is unpacked, and its signature before it is read.
 
-The checksums find damage and careless edits; who packed it, a signature says (:mod:`armin.bundle.sign`). What a
-hostile file could do is limited by the readers of the single parts, which never run code unless the user says so.
+The order: the list of contents, the manifest and its signature (:mod:`armin.bundle.sign`), then each part against the
+size and the digest that the manifest states.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import secrets
@@ -17,19 +18,19 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
 from armin.bundle.sign import Signature, read_signature
-from armin.errors import DataError
+from armin.errors import ArminError, BundleChangedError, DataError
 
 __all__ = [
     "FORMAT",
     "MOST_BYTES",
     "PARTS",
-    "Signed",
     "check_directory",
+    "file_digest",
     "fingerprints",
     "read_archive",
     "read_entry",
@@ -38,6 +39,7 @@ __all__ = [
     "write_stored",
 ]
 
+T = TypeVar("T")
 FORMAT = 1
 """Version of the bundle's format that this release writes, and the newest that it reads."""
 
@@ -68,8 +70,17 @@ _MOST_OUTLINE = 32 * MEGABYTE
 """What lists the parts of a model, inside a model's file; a tree of a forest takes about 7 kB of it, and
 LightGBM's text stands in it as a whole."""
 
+MOST_RATIO = 100
+"""How many times its packed size a part may unpack to, beyond one megabyte; what packs better is stored as it is."""
+
+_SHAPES: dict[str, Any] = {
+    "format": str, "armin": str, "created": str, "title": str, "method": str, "desired": [object], "model": [str],
+    "features": [str], "settings": {"": object}, "libraries": {"": str}, "kept": [str], "people": int,
+    "learned": [str], "rows": {"": int}, "letter": [str], "trust": [str], "parts": {"": {"": object}},
+}  # fmt: skip
+"""What stands in a manifest: ``{"": type}`` for a mapping of any names, ``object`` for any text, number or flag."""
+
 _MOST_LIST = MEGABYTE // 16
-_CHUNK = MEGABYTE
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
 _END_SIZE, _END_64_SIZE = 22, 20
 _LONGEST_EMPTY = 1_000_000
@@ -87,6 +98,10 @@ def write_stored(entries: dict[str, bytes], compression: int = zipfile.ZIP_STORE
         for name, content in entries.items():
             info = zipfile.ZipInfo(name, _DAWN)
             info.compress_type = compression
+            if compression == zipfile.ZIP_DEFLATED and len(content) > MEGABYTE:
+                packed = len(zlib.compress(content, wbits=-zlib.MAX_WBITS))
+                if len(content) > MEGABYTE + MOST_RATIO * packed:
+                    info.compress_type = zipfile.ZIP_STORED
             info.create_system = 3  # the same bytes on every system
             info.external_attr = 0o600 << 16
             archive.writestr(info, content)
@@ -141,25 +156,17 @@ def check_directory(stream: IO[bytes], most: int, shown: str) -> None:
 
 
 def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, shown: str) -> bytes:
-    """One entry of a zip file, read piece by piece: what it claims to hold is not believed."""
+    """One entry of a zip file, of the size that it claims, which is looked at first."""
     if info.file_size > most:
         raise DataError(
             f"{info.filename!r} of {shown} would unpack to {info.file_size:,} bytes. It may have at most {most:,}."
         )
-    pieces, total = list[bytes](), 0
     with archive.open(info) as stream:
-        while piece := stream.read(_CHUNK):
-            total += len(piece)
-            if total > most:
-                raise DataError(
-                    f"{info.filename!r} of {shown} unpacks to more than the {most:,} bytes that it may have."
-                )
-            pieces.append(piece)
-    return b"".join(pieces)
+        return stream.read(info.file_size)  # without a number, it would unpack all there is before it looks at the size
 
 
 def _check_array(content: bytes, what: str) -> None:
-    """Refuse an array whose header asks for more memory than there is data."""
+    """Refuse an array whose header asks for other memory than there is data."""
     stream = io.BytesIO(content)
     try:
         version = np.lib.format.read_magic(stream)
@@ -167,25 +174,18 @@ def _check_array(content: bytes, what: str) -> None:
         shape, _, dtype = reader(stream)
     except Exception as error:  # the header is a literal that somebody else wrote
         raise DataError(f"{what} holds an array that cannot be read ({type(error).__name__}).") from None
-    size = dtype.itemsize
-    for n in shape:
-        size *= int(n)
+    found = tuple(shape)
+    whole = all(type(n) is int and n >= 0 for n in found)  # NumPy takes True for a length, and fails later
+    size = math.prod((dtype.itemsize, *found)) if whole else -1
     # an array of nothing can be as long as it likes, and takes memory once it is compared
-    if size == 0 and (dtype.itemsize == 0 or max(shape, default=0) > _LONGEST_EMPTY):
+    if size == 0 and (dtype.itemsize == 0 or max(found, default=0) > _LONGEST_EMPTY):
         raise DataError(f"{what} holds a strange array of nothing. Get the bundle again from its source.")
-    if min(shape, default=0) < 0 or dtype.hasobject or size != len(content) - stream.tell():
+    if not whole or dtype.hasobject or size != len(content) - stream.tell():
         raise DataError(f"{what} holds an array that is not what it claims. Get the bundle again from its source.")
 
 
-class Signed(NamedTuple):
-    """What a signature is about, and the signature if there is one."""
-
-    manifest: bytes
-    signature: Signature | None
-
-
 def write_archive(
-    path: Path, manifest: dict[str, Any], parts: dict[str, bytes], sign: Callable[[bytes], bytes] | None = None
+    path: Path, manifest: dict[str, Any], parts: dict[str, bytes], sign: Callable[[bytes], bytes]
 ) -> None:
     """Write a bundle: all of it or nothing; ``sign`` gives the part that signs a manifest."""
     manifest = manifest | {
@@ -197,8 +197,7 @@ def write_archive(
                 f"The part {name!r} would have {len(part):,} bytes. At most {PARTS[name]:,} are loaded again."
             )
     text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False).encode()
-    extra = {} if sign is None else {SIGNATURE: sign(text)}
-    data = write_stored({MANIFEST: text} | extra | parts, zipfile.ZIP_DEFLATED)
+    data = write_stored({MANIFEST: text, SIGNATURE: sign(text)} | parts, zipfile.ZIP_DEFLATED)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         # it may hold people's data: nobody but its owner reads it, from the first byte on, and nobody can have put a
@@ -212,37 +211,60 @@ def write_archive(
         raise DataError(f"The bundle {str(path)!r} cannot be written: {error.strerror}.") from None
 
 
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes], Signed]:
+def read_archive(
+    path: Path, admit: Callable[[str, bytes, Signature | None], T], digest: str | None = None
+) -> tuple[dict[str, Any], dict[str, bytes], T]:
     """The manifest and the parts of a bundle, as bytes that are what the manifest says; nothing is interpreted.
 
-    The signature is read, and not compared with anything.
+    Parameters
+    ----------
+    path : the file
+    admit : is called with the file's name, the manifest and its signature, and raises if the bundle is not to be
+        read; no part is unpacked before
+    digest : the SHA-256 of the whole file, if it must be a certain one
+
+    Returns
+    -------
+    manifest, parts, and what ``admit`` returned
     """
     shown = repr(str(path))
     if not path.is_file():
         raise DataError(f"There is no bundle {shown}. Make one with 'armin pack' or armin.bundle.save_bundle.")
     try:
-        with path.open("rb") as stream, _opened(stream, shown) as archive:
-            infos = _listed(archive, shown)
-            if MANIFEST not in infos or infos[MANIFEST].file_size > _MOST_MANIFEST:
-                raise DataError(f"{shown} is a zip file, but no ARMIN bundle: it has no proper {MANIFEST}.")
-            raw = read_entry(archive, infos[MANIFEST], _MOST_MANIFEST, shown)
-            manifest = _manifest(raw, shown)
-            _check_names(infos, manifest, shown)
-            parts = {
-                name: read_entry(archive, info, PARTS[name], shown) for name, info in infos.items() if name != MANIFEST
-            }
-    except DataError:
+        with path.open("rb") as stream:
+            if digest is not None and (found := hashlib.file_digest(stream, "sha256").hexdigest()) != digest:
+                raise BundleChangedError(
+                    f"{shown} is not the file that is wanted: its SHA-256 begins with {found[:12]}, not with "
+                    f"{digest[:12]}."
+                )
+            with _opened(stream, shown) as archive:
+                infos = _listed(archive, shown)
+                raw = read_entry(archive, infos[MANIFEST], _MOST_MANIFEST, shown)
+                sealed = read_entry(archive, infos[SIGNATURE], PARTS[SIGNATURE], shown) if SIGNATURE in infos else None
+                admitted = admit(shown, raw, None if sealed is None else read_signature(sealed))
+                manifest = _manifest(raw, shown)
+                _check_parts(infos, manifest, shown)
+                parts = {name: read_entry(archive, infos[name], PARTS[name], shown) for name in manifest["parts"]}
+    except ArminError:
         raise
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
         raise DataError(f"{shown} is no ARMIN bundle, or is damaged ({error}). Get it again from its source.") from None
-    signature = parts.pop(SIGNATURE, None)
     for name, part in parts.items():
         if _digest(part) != manifest["parts"][name]["sha256"]:
             raise DataError(
                 f"The part {name!r} of {shown} is not the one that was packed: its checksum differs. "
                 "Get the bundle again from its source."
             )
-    return manifest, parts, Signed(raw, None if signature is None else read_signature(signature))
+    return manifest, parts, admitted
+
+
+def file_digest(path: str | Path) -> str:
+    """The SHA-256 of a file."""
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"The bundle {str(path)!r} cannot be read: {error.strerror}.") from None
 
 
 def _opened(stream: IO[bytes], shown: str) -> zipfile.ZipFile:
@@ -266,6 +288,7 @@ def fingerprints(manifest: dict[str, Any]) -> dict[str, str]:
 
 
 def _listed(archive: zipfile.ZipFile, shown: str) -> dict[str, zipfile.ZipInfo]:
+    """The list of contents, by name: which parts, how large, and how packed."""
     infos = archive.infolist()
     if len(infos) > len(PARTS) + 1:
         raise DataError(f"{shown} is no ARMIN bundle: it holds {len(infos)} files. At most {len(PARTS) + 1} are known.")
@@ -277,9 +300,17 @@ def _listed(archive: zipfile.ZipFile, shown: str) -> dict[str, zipfile.ZipInfo]:
             raise DataError(
                 f"{shown} is no ARMIN bundle: {info.filename!r} is encrypted or compressed in a strange way."
             )
+        if info.file_size > MEGABYTE + MOST_RATIO * info.compress_size:
+            raise DataError(
+                f"{info.filename!r} of {shown} would unpack from {info.compress_size:,} to {info.file_size:,} bytes. "
+                f"It may have at most {MOST_RATIO} times as many."
+            )
     if len({info.filename for info in infos}) != len(infos):
         raise DataError(f"{shown} names a part twice. Get it again from its source.")
-    return {info.filename: info for info in infos}
+    found = {info.filename: info for info in infos}
+    if MANIFEST not in found:
+        raise DataError(f"{shown} is a zip file, but no ARMIN bundle: it has no {MANIFEST}.")
+    return found
 
 
 def _manifest(data: bytes, shown: str) -> dict[str, Any]:
@@ -294,26 +325,38 @@ def _manifest(data: bytes, shown: str) -> dict[str, Any]:
         raise DataError(f"{shown} is no ARMIN bundle: its {MANIFEST} does not say so.")
     if int(version[1]) > FORMAT:
         raise DataError(
-            f"{shown} was packed by a newer ARMIN ({manifest.get('armin', 'unknown')}, format {version[1]}). "
+            f"{shown} was packed by a newer ARMIN ({str(manifest.get('armin', 'unknown'))[:20]}, format {version[1]}). "
             f"This one reads up to format {FORMAT}: update ARMIN, or pack it again with this version."
         )
-    return manifest
+    for name, shape in _SHAPES.items():
+        if name not in manifest or not _fits(manifest[name], shape):
+            raise DataError(f"{shown} is no ARMIN bundle: the entry {name!r} of its {MANIFEST} is absent or strange.")
+    return {name: manifest[name] for name in _SHAPES}
 
 
-def _check_names(infos: dict[str, zipfile.ZipInfo], manifest: dict[str, Any], shown: str) -> None:
-    listed = manifest.get("parts")
-    if not isinstance(listed, dict) or not all(
-        isinstance(entry, dict) and "sha256" in entry for entry in listed.values()
-    ):
-        raise DataError(f"{shown} is no ARMIN bundle: its {MANIFEST} does not list the parts.")
+def _fits(value: Any, shape: Any) -> bool:
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_fits(one, shape[0]) for one in value)
+    if isinstance(shape, dict):
+        return isinstance(value, dict) and all(_fits(one, shape[""]) for one in value.values())
+    return value is None or type(value) in (bool, int, float, str) if shape is object else type(value) is shape
+
+
+def _check_parts(infos: dict[str, zipfile.ZipInfo], manifest: dict[str, Any], shown: str) -> None:
+    """The parts that are there are those that were signed, and unpack to as many bytes."""
+    listed = manifest["parts"]
     for name in infos:
-        if name not in (MANIFEST, SIGNATURE) and (name not in PARTS or name not in listed):
+        if name not in PARTS and name != MANIFEST:
+            raise DataError(f"{shown} holds {name[:80]!r}, which does not belong into a bundle.")
+    for name in (set(infos) ^ set(listed)) - {MANIFEST, SIGNATURE}:
+        what = "lacks" if name in listed else "does not list"
+        raise DataError(f"{shown} {what} its part {name[:80]!r}. Get it again from its source.")
+    for name, said in listed.items():
+        if said.get("bytes") != infos[name].file_size or type(said.get("sha256")) is not str:
             raise DataError(
-                f"{shown} holds {name[:80]!r}, which does not belong into a bundle. Get it from its source."
+                f"The part {name!r} of {shown} would unpack to {infos[name].file_size:,} bytes, and not to as many as "
+                f"its {MANIFEST} says. Get the bundle again from its source."
             )
-    missing = [name for name in listed if name not in infos]
-    if missing:
-        raise DataError(f"{shown} lacks its part {missing[0][:80]!r}. Get it again from its source.")
 
 
 def _digest(part: bytes) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from armin.bundle.trees import parts_of
+from armin.bundle.model import parts_of
 from armin.impute.anonymous import unique_rows
 from armin.impute.neighbours import Neighbours
 from armin.learned import kept
 
-__all__ = ["keeps_rows", "rows_kept", "say_unique", "what_is_kept"]
+__all__ = ["keeps_rows", "rows_kept", "say_unique", "what_is_kept", "what_was_learned"]
 
 ROLES = ("cost", "sampler", "imputer")
 
@@ -40,6 +40,11 @@ def what_is_kept(learned: dict[str, Any]) -> list[str]:
     if learned.get("calibrations_"):
         said.append("For how many of these people plans worked, at each level of confidence.")
     return said
+
+
+def what_was_learned(learned: dict[str, Any]) -> list[str]:
+    """The classes of costs, samplers, imputers and what they are made of."""
+    return sorted({type(part).__name__ for part in parts_of(learned) if type(part).__module__.startswith("armin.")})
 
 
 def keeps_rows(learned: dict[str, Any]) -> bool:

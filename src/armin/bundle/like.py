@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from armin.errors import DataError, ModelError
+from armin.schema.frames import blanks_of
 
 __all__ = ["describe_types", "frame_of_types"]
+
+_SIGNS = {"None": None, "nan": np.nan, "NA": pd.NA, "NaT": pd.NaT}
+"""What stands for a blank in a column of objects."""
 
 
 def describe_types(like: pd.DataFrame | None) -> list[dict[str, Any]] | None:
@@ -20,7 +25,11 @@ def describe_types(like: pd.DataFrame | None) -> list[dict[str, Any]] | None:
     """
     if like is None:
         return None
-    return [{"name": str(name)} | _describe(str(name), dtype) for name, dtype in like.dtypes.items()]
+    blanks = blanks_of(like)
+    return [
+        {"name": _label(name)} | _describe(str(name), dtype) | _sign(blanks, str(name))
+        for name, dtype in zip(like.columns, like.dtypes, strict=True)
+    ]
 
 
 def frame_of_types(types: Any) -> pd.DataFrame | None:
@@ -32,13 +41,31 @@ def frame_of_types(types: Any) -> pd.DataFrame | None:
     if types is None:
         return None
     try:
-        columns = {str(one["name"]): pd.Series([], dtype=_dtype(one)) for one in types}
+        columns = {_label(one["name"]): pd.Series([], dtype=_dtype(one)) for one in types}
     except (KeyError, TypeError, ValueError, ImportError) as error:
         raise DataError(
             f"The bundle names a column type that is not known here ({type(error).__name__}: {error}). "
             "Load it with the version of pandas that packed it; 'armin inspect' shows which."
         ) from None
-    return pd.DataFrame(columns)
+    like = pd.DataFrame(columns)
+    texts = {str(one["name"]): str(one["blank_text"]) for one in types if "blank_text" in one}
+    like.attrs = {"blanks": texts | {str(one["name"]): _SIGNS.get(one["blank"]) for one in types if "blank" in one}}
+    return like
+
+
+def _sign(blanks: Mapping[str, Any], name: str) -> dict[str, str]:
+    """What stands for a blank in a column, as plain data; nothing if its type says so."""
+    if name not in blanks:
+        return {}
+    blank = blanks[name]
+    if isinstance(blank, str):
+        return {"blank_text": blank}
+    return {"blank": next((said for said, sign in _SIGNS.items() if sign is blank), "nan")}
+
+
+def _label(name: Any) -> int | str:
+    """The label of a column, which is a number where an array was turned into a frame."""
+    return name if isinstance(name, int) else str(name)
 
 
 def _describe(name: str, dtype: Any) -> dict[str, Any]:
@@ -67,8 +94,6 @@ def _dtype(one: dict[str, Any]) -> Any:
         return pd.CategoricalDtype(values, ordered=one["ordered"])
     if one["type"] == "text":
         return _text(one["storage"], one["missing"])
-    if "dateutil" in str(one["type"]):  # which would open the file that it is told as a time zone
-        raise ValueError("a time zone of dateutil")
     return str(one["type"])
 
 

@@ -1,20 +1,20 @@
-"""The classifier as a part of the bundle: skops, which runs no code, or a pickle for those who trust it."""
+"""The classifier as a part of the bundle: skops, which makes known types only, or a pickle for those who trust it."""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from armin.bundle.archive import read_stored, write_stored
-from armin.bundle.boosters import check_boosters
-from armin.bundle.checks import check_model
-from armin.bundle.trees import check_trees, parts_of
-from armin.bundle.types import KNOWN, contents, skops, unknown_types
+from armin.bundle.types import known, skops, unknown_types
 from armin.errors import DataError, MissingDependencyError, ModelError
 
-__all__ = ["dump_model", "dump_pickle", "load_model", "load_pickle"]
+__all__ = ["dump_model", "dump_pickle", "load_model", "load_pickle", "parts_of"]
 
 
 def dump_model(model: Any) -> bytes:
@@ -31,50 +31,58 @@ def dump_model(model: Any) -> bytes:
     return _canonical(data)
 
 
-def load_model(data: bytes, *, trust: bool) -> Any:
-    """The model behind :func:`dump_model`; types that are not known are refused by name unless trusted."""
-    made, _ = contents(data)
-    sio = skops()
-    try:
-        if not trust:
-            if unknown := unknown_types(data):
-                raise _untrusted(unknown)
-            entries = read_stored(data, "The bundle's model")
-            check_boosters(json.loads(entries["schema.json"]), entries)
-        model = sio.loads(
-            data, trusted=sio.get_untrusted_types(data=data) if trust else sorted(KNOWN & {name for _, name in made})
+def load_model(data: bytes, *, trust: bool) -> tuple[Any, list[str]]:
+    """The model behind :func:`dump_model`, and its unknown types, which are refused by name unless trusted."""
+    read_stored(data, "The bundle's model")
+    unknown = unknown_types(data)
+    if unknown and not trust:
+        raise ModelError(
+            f"The bundle's model holds types that are not known to be harmless: {', '.join(unknown)}. "
+            "If the bundle comes from somebody you trust, load it with trust=True (--trust)."
         )
-    except (ModelError, DataError):
-        raise
-    except sio.exceptions.UntrustedTypesFoundException:
-        raise _untrusted(unknown_types(data)) from None
+    try:
+        model = skops().loads(data, trusted=sorted(known() | set(unknown)))
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
             f"The bundle's model needs the library {str(error.name).partition('.')[0]!r}, which is not installed. "
             "See what is inside with 'armin inspect'."
         ) from None
-    except Exception as error:  # a hostile or outdated file can make skops raise anything
+    except Exception as error:  # a damaged or outdated file can make skops raise anything
         raise DataError(
             f"The bundle's model cannot be loaded ({type(error).__name__}). It is damaged, or was made with other "
             "versions of the libraries; 'armin inspect' shows which."
         ) from None
-    (check_trees if trust else check_model)(model)
-    _remind(model)
-    return model
-
-
-def _remind(model: Any) -> None:
-    """Tell CatBoost how many columns it was trained on, which it forgets when it is stored."""
-    for part in parts_of(model):
+    for part in parts_of(model):  # CatBoost forgets how many columns it was trained on when it is stored
         if type(part).__module__ == "catboost.core" and vars(part).get("_n_features_in") == 0:
             part._n_features_in = len(part.feature_names_)
+    return model, unknown
 
 
-def _untrusted(names: list[str]) -> ModelError:
-    return ModelError(
-        f"The bundle's model holds types that are not known to be harmless: {', '.join(names)}. "
-        "If the bundle comes from somebody you trust, load it with trust=True (--trust)."
-    )
+def parts_of(root: Any) -> Iterator[Any]:
+    """All objects inside an object, and itself.
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> [type(part).__name__ for part in parts_of(make_pipeline(StandardScaler()))]
+    ['Pipeline', 'list', 'tuple', 'StandardScaler']
+    """
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        thing = stack.pop()
+        if id(thing) in seen or thing is None or isinstance(thing, str | bytes | int | float | type):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, np.ndarray):
+            if thing.dtype == object:
+                stack.extend(thing.ravel().tolist())
+            continue
+        yield thing
+        if isinstance(thing, dict):
+            stack.extend(thing.values())
+        elif isinstance(thing, list | tuple | set):
+            stack.extend(thing)
+        stack.extend(getattr(thing, "__dict__", {}).values())
 
 
 def dump_pickle(thing: Any) -> bytes:

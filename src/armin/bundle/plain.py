@@ -41,8 +41,6 @@ def _data_classes() -> dict[str, type]:
 KNOWN = _data_classes()
 """The classes that can be written, by name."""
 
-_DEEPEST = 60
-
 
 class Writer:
     """Turns objects into JSON; arrays are put aside.
@@ -130,7 +128,7 @@ class Reader:
     Parameters
     ----------
     schema : what features refer to
-    arrays : what the writer put aside; each can be asked for once
+    arrays : what the writer put aside
 
     Examples
     --------
@@ -141,12 +139,12 @@ class Reader:
 
     def __init__(self, schema: Schema, arrays: dict[str, bytes]) -> None:
         self.schema = schema
-        self.arrays = dict(arrays)
+        self.arrays = arrays
 
     def read(self, text: str | bytes) -> Any:
         """The thing behind JSON text."""
         try:
-            return self._read(json.loads(text), 0)
+            return self._read(json.loads(text))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
             if isinstance(error, DataError):
                 raise
@@ -154,11 +152,9 @@ class Reader:
                 f"What the bundle has learned cannot be read ({type(error).__name__}). Get it again from its source."
             ) from None
 
-    def _read(self, data: Any, depth: int) -> Any:
-        if depth > _DEEPEST:
-            raise DataError("What the bundle has learned is nested too deeply. Get it again from its source.")
+    def _read(self, data: Any) -> Any:
         if isinstance(data, list):
-            return [self._read(one, depth + 1) for one in data]
+            return [self._read(one) for one in data]
         if not isinstance(data, dict):
             return data
         kind, value = data["$"], data["v"]
@@ -166,10 +162,10 @@ class Reader:
         if simple is not None:
             return simple(value)
         if kind == "tuple":
-            return tuple(self._read(one, depth + 1) for one in value)
+            return tuple(self._read(one) for one in value)
         if kind == "slice":
-            return slice(*(self._read(one, depth + 1) for one in value))
-        pairs = [(self._read(key, depth + 1), self._read(one, depth + 1)) for key, one in self._pairs(kind, value)]
+            return slice(*(self._read(one) for one in value))
+        pairs = [(self._read(key), self._read(one)) for key, one in self._pairs(kind, value)]
         if kind == "dict":
             return dict(pairs)
         cls, state = KNOWN[kind], {str(key): one for key, one in pairs}
@@ -177,8 +173,6 @@ class Reader:
             return cls.restored(state)
         made: Any = object.__new__(cls)
         made.__dict__.update(state)
-        if hasattr(cls, "check_stored"):
-            made.check_stored()
         return made
 
     def _simple(self, kind: str) -> Callable[[Any], Any] | None:
@@ -192,13 +186,7 @@ class Reader:
         return known.get(kind)
 
     def _array(self, name: Any) -> Any:
-        """Each array belongs to one place: named a thousand times, a small file would fill the memory."""
-        if name not in self.arrays:
-            raise DataError(
-                f"What the bundle has learned names the array {str(name)[:60]!r}, which is not there or was named "
-                "before. Get it again from its source."
-            )
-        return np.load(io.BytesIO(self.arrays.pop(name)), allow_pickle=False)
+        return np.load(io.BytesIO(self.arrays[name]), allow_pickle=False)
 
     def _pairs(self, kind: Any, value: Any) -> list[tuple[Any, Any]]:
         if kind != "dict" and kind not in KNOWN:

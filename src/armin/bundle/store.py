@@ -14,14 +14,13 @@ from typing import Any
 import pandas as pd
 
 from armin.bundle.archive import fingerprints, read_archive, read_stored, write_archive, write_stored
-from armin.bundle.kept import ROLES, keeps_rows, rows_kept, what_is_kept
+from armin.bundle.kept import ROLES, keeps_rows, rows_kept, what_is_kept, what_was_learned
 from armin.bundle.like import describe_types, frame_of_types
-from armin.bundle.look import own_texts
 from armin.bundle.manifest import NATIVE, OBJECT, describe, settings_of
 from armin.bundle.model import dump_model, dump_pickle, load_model, load_pickle
 from armin.bundle.plain import Reader, Writer
 from armin.bundle.probe import check_same
-from armin.bundle.sign import make_signature, require_signature
+from armin.bundle.sign import admit, make_signature, own_key
 from armin.bundle.types import unknown_types
 from armin.errors import ArminError, DataError, ModelError, ParameterError
 from armin.explainer import ARMIN, ImputationAR, RobustAR
@@ -49,10 +48,6 @@ LEARNED = (
 )
 """What an explainer has learned, by the names under which it is stored."""
 
-DRAWN = ("n_samples", "n_fresh", "max_options")
-MOST_DRAWN = 1_000_000
-"""How many completions and options a bundle may ask for: memory is taken for each."""
-
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
@@ -64,12 +59,16 @@ class Bundle:
     manifest : what the bundle says about itself; see ``docs/bundle.md``
     people : prepared applicants, each with "name", "story" and "row"
     letter : a company's own texts by language; to be passed to ``write_letter`` as ``words``
+    signer : the fingerprint of the key that signed it; None if nobody did
+    caution : what was taken on trust while loading it, in a sentence; empty if nothing was
     """
 
     explainer: Explainer
     manifest: dict[str, Any]
     people: tuple[dict[str, Any], ...] = ()
     letter: OwnWords = field(default_factory=dict)
+    signer: str | None = None
+    caution: str = ""
 
     @property
     def title(self) -> str:
@@ -92,10 +91,10 @@ def save_bundle(
     letter: str | Path | OwnWords | None = None,
     created: datetime | None = None,
     trust: bool = False,
-    sign: str | Path | None = None,
+    key: str | Path | None = None,
     background: bool | None = None,
 ) -> Path:
-    """Write a fitted explainer into one file that is safe to load.
+    """Write a fitted explainer into one file, signed.
 
     Parameters
     ----------
@@ -108,7 +107,8 @@ def save_bundle(
     created : the date that the bundle states; now if left out. With the same date, the same explainer gives the
         same bytes
     trust : store what cannot be stored safely all the same; such a bundle is only loaded with ``trust=True``
-    sign : a PEM file with an Ed25519 private key, to sign the bundle with; see ``docs/bundle.md``
+    key : a PEM file with the Ed25519 private key to sign with; if left out, the user's own, which is made when it is
+        first needed; see ``docs/bundle.md``
     background : whether to keep the training rows that reasons compare people with; without them, reasons must be
         given some. If left out, they are kept unless nothing else in the bundle holds whole rows
 
@@ -131,6 +131,7 @@ def save_bundle(
     """
     if METHODS.get(type(explainer).__name__) is not type(explainer):
         raise ParameterError(f"A bundle holds ARMIN, RobustAR or ImputationAR. Got {type(explainer).__name__} instead.")
+    signing_key = own_key()[0] if key is None else key
     learned = _learned_by(explainer)
     if not (keeps_rows(learned) if background is None else background):
         learned.pop("background_", None)
@@ -143,32 +144,36 @@ def save_bundle(
         parts["letter.json"] = json.dumps(words, ensure_ascii=False, sort_keys=True).encode()
     manifest = describe(explainer, title, created) | {
         "kept": what_is_kept(learned) + (["Prepared applicants, complete with their values."] if chosen else []),
+        "learned": what_was_learned(learned),
         "people": len(chosen),
         "rows": dict(zip(("kept", "unique"), rows_kept(learned), strict=True)),
         "letter": sorted(words),
         "trust": needs,
     }
-    write_archive(Path(path), manifest, parts, None if sign is None else partial(make_signature, key_file=sign))
+    write_archive(Path(path), manifest, parts, partial(make_signature, key_file=signing_key))
     return Path(path)
 
 
-def load_bundle(path: str | Path, *, trust: bool = False, trusted_keys: Sequence[str | Path] = ()) -> Bundle:
-    """Load a bundle.
+def load_bundle(
+    path: str | Path, *, trust: bool = False, trusted_keys: Sequence[str | Path] = (), digest: str | None = None
+) -> Bundle:
+    """Load a bundle that was signed with the user's own key, or with one that is trusted.
 
     Parameters
     ----------
     path : the file
-    trust : whether to load types that are not known to be harmless, and pickles, which run the code they hold; say
-        so only for a file from somebody you trust
-    trusted_keys : PEM files with public keys; if there are any, the bundle must be signed with one of them
+    trust : whether to load types that are not known to be harmless, and pickles, which run the code they hold; and,
+        unless there are ``trusted_keys``, whoever signed it. Say so only for a file from somebody you trust
+    trusted_keys : PEM files with the public keys of others whose bundles are loaded
+    digest : the SHA-256 of the file, if it must be a certain one
 
     Returns
     -------
     Bundle
     """
-    manifest, parts, signed = read_archive(Path(path))
-    if trusted_keys:
-        require_signature(*signed, trusted_keys)
+    manifest, parts, (signer, doubt) = read_archive(
+        Path(path), partial(admit, trusted=trusted_keys, trust=trust), digest
+    )
     method = METHODS.get(str(manifest.get("method")))
     missing = [name for name in ("schema.toml", "settings.json", "like.json") if name not in parts]
     if method is None or missing or ("model.skops" in parts) == ("model.pickle" in parts):
@@ -179,13 +184,13 @@ def load_bundle(path: str | Path, *, trust: bool = False, trusted_keys: Sequence
             schema, read_stored(parts["learned.npz"], "learned.npz", arrays=True) if "learned.npz" in parts else {}
         )
         learned = _learned(parts, reader, trust=trust)
-        model = _model(parts, trust=trust)
+        model, unknown = _model(parts, trust=trust)
         like = frame_of_types(reader.read(parts["like.json"]))
         origin = Origin(**fingerprints(manifest))
-        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned, like, origin, trust)
+        explainer = _explainer(method, model, schema, reader.read(parts["settings.json"]), learned, like, origin)
         people = reader.read(parts["people.json"]) if "people.json" in parts else []
         chosen = tuple(_person(explainer, i, person) for i, person in enumerate(people, start=1))
-        letter = own_texts(parts)
+        letter = check_words(json.loads(parts.get("letter.json", b"{}")))
     except ArminError:
         raise
     except Exception as error:  # a part that is well-formed but makes no sense
@@ -193,7 +198,10 @@ def load_bundle(path: str | Path, *, trust: bool = False, trusted_keys: Sequence
             f"{str(path)!r} cannot be loaded ({type(error).__name__}). It is damaged, or was made with other versions "
             "of the libraries; 'armin inspect' shows which."
         ) from None
-    return Bundle(explainer, manifest, chosen, letter)
+    taken = [doubt] if doubt else []
+    taken += [f"holds types that are not known to be harmless: {', '.join(unknown)}"] if unknown else []
+    caution = f"Loaded on trust: {str(path)!r} {' and '.join(taken)}." if taken else ""
+    return Bundle(explainer, manifest, chosen, letter, signer, caution)
 
 
 def _parts(explainer: Explainer, known: dict[str, Any], *, trust: bool) -> tuple[dict[str, bytes], list[str]]:
@@ -224,11 +232,7 @@ def _parts(explainer: Explainer, known: dict[str, Any], *, trust: bool) -> tuple
                 f"The classifier holds types that are not known to be harmless: {', '.join(unknown)}. Store them all "
                 "the same with trust=True; the bundle then loads with trust=True only."
             )
-        if not unknown and (fault := _refusal(data)) is not None:
-            if not trust:
-                raise fault
-            unknown = ["model.skops"]
-        check_same(explainer, load_model(data, trust=trust))
+        check_same(explainer, load_model(data, trust=trust)[0])
         parts["model.skops"] = data
         needs += unknown
     except ModelError:
@@ -237,18 +241,6 @@ def _parts(explainer: Explainer, known: dict[str, Any], *, trust: bool) -> tuple
         parts["model.pickle"] = dump_pickle(explainer.classifier)
         needs.append("model.pickle")
     return parts, needs
-
-
-def _refusal(data: bytes) -> ModelError | None:
-    """Why a model of known types would be refused without trust: it asks for what a file must not ask for."""
-    try:
-        load_model(data, trust=False)
-    except DataError as error:
-        return ModelError(
-            f"The classifier would be refused when the bundle is loaded: {error} Store it all the same with "
-            "trust=True; the bundle then loads with trust=True only."
-        )
-    return None
 
 
 def _learned_by(explainer: Explainer) -> dict[str, Any]:
@@ -269,19 +261,12 @@ def _explainer(
     learned: Any,
     like: pd.DataFrame | None,
     origin: Origin,
-    trust: bool,
 ) -> Explainer:
     if not isinstance(settings, dict) or not isinstance(learned, dict) or {"cost_", "sampler_"} - set(learned):
         raise DataError("The bundle lacks its settings, its cost or its sampler. Get it again from its source.")
     unknown = sorted(set(settings) - set(signature(method).parameters) | {"classifier", "schema"} & set(settings))
     if unknown:
         raise DataError(f"The bundle has a setting {unknown[0]!r} that this version does not know. Update ARMIN.")
-    for name in DRAWN:
-        if isinstance(settings.get(name), int) and settings[name] > MOST_DRAWN and not trust:
-            raise DataError(
-                f"The bundle asks for {name} = {settings[name]:.3g}, which takes memory by the gigabyte. At most "
-                f"{MOST_DRAWN:,} are loaded without trust=True (--trust). Get it again from its source."
-            )
     for name in ROLES:
         if settings.get(name) == (OBJECT,):
             settings[name] = learned[f"{name}_"]
@@ -289,7 +274,8 @@ def _explainer(
             settings[name] = NativeMissing(judge=learned[f"{name}_"])
     explainer = method(model, schema, **settings)
     cost, sampler, imputer = (learned.pop(name, None) for name in ("cost_", "sampler_", "imputer_"))
-    explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin)
+    along = learned.pop("along_", None)
+    explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin, along=along)
     explainer.__dict__.update(learned)
     return explainer
 
@@ -303,10 +289,13 @@ def _learned(parts: dict[str, bytes], reader: Reader, *, trust: bool) -> Any:
     return found
 
 
-def _model(parts: dict[str, bytes], *, trust: bool) -> Any:
+def _model(parts: dict[str, bytes], *, trust: bool) -> tuple[Any, list[str]]:
+    """The classifier, and what in the bundle needed trust."""
+    pickles = [name for name in parts if name.endswith(".pickle")]
     if "model.pickle" in parts:
-        return load_pickle(parts["model.pickle"], "The classifier", trust=trust)
-    return load_model(parts["model.skops"], trust=trust)
+        return load_pickle(parts["model.pickle"], "The classifier", trust=trust), pickles
+    model, unknown = load_model(parts["model.skops"], trust=trust)
+    return model, pickles + unknown
 
 
 def _texts(folder: Path) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Answers as lines of text, JSON, CSV or HTML, each as soon as it is there."""
+"""Answers as lines of text, JSON, CSV or HTML, each as soon as it is there; or all of them as a Parquet file."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from armin.cli.hygiene import cell, escaped, visible
 from armin.cli.options import Answers, Output
-from armin.errors import ParameterError
+from armin.errors import MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
     from armin.explainer.ask import AskOrAct
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     Answer = Recourse | RecoursePath | AskOrAct | Reasons | WhatIf | Failure
 
-__all__ = ["Printer", "chosen", "opened", "shown"]
+__all__ = ["COLUMNS", "Printer", "chosen", "of_suffix", "opened", "shown", "write_parquet"]
 
 COLUMNS = {
     "plan": ("row", "outcome", "cost", "share", "advice"),
@@ -35,6 +36,16 @@ COLUMNS = {
     "reasons": ("row", "feature", "weight", "low", "high", "top", "untold"),
     "what-if": ("row", "share", "cost", "enough", "advice"),
 }
+TYPES = dict.fromkeys(
+    ("cost", "share", "alone", "expected_cost", "saving", "weight", "low", "high", "top", "untold", "before", "now",
+     "asked", "as_is"), "float64",
+) | dict.fromkeys(("matters", "enough", "same_model"), "boolean")  # fmt: skip
+"""The types of columns in a Parquet file; others hold texts."""
+SUFFIXES = {
+    "": Output.TABLE, ".txt": Output.TABLE, ".json": Output.JSON, ".jsonl": Output.JSON, ".ndjson": Output.JSON,
+    ".csv": Output.CSV, ".html": Output.HTML, ".htm": Output.HTML, ".parquet": Output.PARQUET, ".pq": Output.PARQUET,
+}  # fmt: skip
+Format = TypeVar("Format")
 PAGE = (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Recourse</title>'
@@ -48,17 +59,37 @@ def chosen(answers: Answers) -> Output:
     """The format that was asked for."""
     if answers.json and answers.to not in (None, Output.JSON):
         raise ParameterError(f"--json and --to {answers.to} contradict each other. Give one of the two.")
-    if answers.json:
-        return Output.JSON
-    suffix = "" if answers.output is None else answers.output.suffix.lower()
-    by_suffix = {
-        ".json": Output.JSON,
-        ".jsonl": Output.JSON,
-        ".csv": Output.CSV,
-        ".html": Output.HTML,
-        ".htm": Output.HTML,
-    }
-    return answers.to or by_suffix.get(suffix, Output.TABLE)
+    to = Output.JSON if answers.json else answers.to
+    if to is None:
+        to = Output.TABLE if answers.output is None else of_suffix(answers.output, SUFFIXES)
+    if to is Output.PARQUET:
+        _check_parquet(answers.output)
+    return to
+
+
+def of_suffix(output: Path, formats: Mapping[str, Format]) -> Format:
+    """The format that the suffix of a file stands for; a suffix that stands for none is refused.
+
+    >>> of_suffix(Path("plans.CSV"), SUFFIXES)
+    <Output.CSV: 'csv'>
+    """
+    suffix = output.suffix.lower()
+    if suffix not in formats:
+        known = ", ".join(sorted(one for one in formats if one))
+        raise ParameterError(
+            f"--output {str(output)!r} must end in one of {known}, which says the format. Got {suffix!r} instead. "
+            "Rename the file, or name the format with --to."
+        )
+    return formats[suffix]
+
+
+def _check_parquet(output: Path | None) -> None:
+    if output is None or (output.exists() and not output.is_file()):
+        raise ParameterError("--to parquet must have a file to write to. Name one with --output FILE.parquet.")
+    if find_spec("pyarrow") is None:
+        raise MissingDependencyError(
+            'Parquet files need the library pyarrow. Install it with: pip install "armin[parquet]"'
+        )
 
 
 @contextmanager
@@ -67,8 +98,27 @@ def opened(path: Path | None) -> Iterator[IO[str]]:
     if path is None:
         yield sys.stdout
         return
+    with _opened(path, "w", encoding="utf-8", newline="") as stream:
+        yield stream
+
+
+def write_parquet(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Rows of cells as a Parquet file, whole or not at all; each column has the same type whatever the rows hold."""
+    import pandas as pd
+
+    frame = pd.DataFrame(list(rows), columns=list(columns), dtype=object)
+    for name in columns:
+        kind = TYPES.get(name, "string")
+        labels = name == "row" and all(isinstance(label, int) for label in frame[name])
+        frame[name] = frame[name].astype("int64" if labels else kind)
+    with _opened(path, "wb") as stream:
+        frame.to_parquet(stream, index=False)
+
+
+@contextmanager
+def _opened(path: Path, mode: str, **how: Any) -> Iterator[IO[Any]]:
     if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
-        with _told(path), path.open("w", encoding="utf-8", newline="") as stream:
+        with _told(path), path.open(mode, **how) as stream:
             yield stream
         return
     whole = path.resolve()  # what a link points to is replaced, not the link
@@ -76,7 +126,7 @@ def opened(path: Path | None) -> Iterator[IO[str]]:
         # nobody can have put a file or a link of that name there before
         half = whole.with_name(f".{whole.name}.{secrets.token_hex(8)}.tmp")
         try:
-            with half.open("x", encoding="utf-8", newline="") as stream:
+            with half.open(mode.replace("w", "x"), **how) as stream:
                 if whole.exists():
                     half.chmod(whole.stat().st_mode & 0o777)
                 yield stream
@@ -138,6 +188,9 @@ class Printer:
         if self.to is Output.JSON:
             data = {"row": label} | _data(answer)
             self.stream.write(escaped(json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)) + "\n")
+        elif self.to is Output.PARQUET:  # kept until all rows are there
+            lines = [[label, *cells] for cells in _lines(answer, self.kind)]
+            self.stream.writelines(json.dumps(line, default=_plain) + "\n" for line in lines)
         elif self.to is Output.CSV:
             self.table.writerows([cell(one) for one in (label, *cells)] for cells in _lines(answer, self.kind))
         elif self.to is Output.HTML:

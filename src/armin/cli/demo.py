@@ -20,7 +20,7 @@ from armin.explainer import ARMIN, ImputationAR, RobustAR
 from armin.impute import as_imputer
 from armin.problem import Status
 from armin.recourse import Change, Recourse, RecoursePath
-from armin.report.plot import INK
+from armin.report.plot import INK, new_figure
 from armin.report.words import percent
 
 __all__ = ["Advice", "Story", "draw_story", "make_story", "tell_story"]
@@ -177,7 +177,7 @@ def draw_story(story: Story, directory: Path) -> Path:
     MissingDependencyError
         If matplotlib is not installed.
     """
-    ax = story.path.plot()
+    ax = story.path.plot(new_figure((7.0, 3.6), to_file=True).subplots())
     left = 0.0
     for point, share, cost in _points(story):
         ink = INK["grey"]

@@ -182,8 +182,10 @@ def read_csv(source: str, schema: Schema | None = None, text: str | None = None)
         reason = str(error).strip().rstrip(".")
         raise DataError(
             f"{shown(source)} cannot be read as CSV ({reason}). It must be UTF-8 text with column names in the first "
-            "line and commas, semicolons or tabs in between."
+            "line and commas, semicolons, tabs, bars or spaces in between."
         ) from None
+    if schema is None:
+        _check_header(frame, source)
     known = [] if schema is None else schema.names
     names = [str(name) for name in frame.columns]
     names = [name.strip() if name not in known and name.strip() in known else name for name in names]
@@ -195,20 +197,50 @@ def _dialect(content: str) -> dict[str, str]:
 
     >>> _dialect("a;b\n1,5;1.200,75\n")
     {'sep': ';', 'decimal': ',', 'thousands': '.'}
-    >>> _dialect("a,b\n1.5,2\n"), _dialect("a;b\n1.5;x\n")
-    ({'sep': ','}, {'sep': ';'})
+    >>> _dialect("a,b\n1.5,2\n"), _dialect("a;b\n1.5;x\n"), _dialect("a  b\n1.5 x\n")
+    ({'sep': ','}, {'sep': ';'}, {'sep': '\\s+'})
     """
-    head = re.sub(r'"[^"]*"', "", content.partition("\n")[0])
-    sep = max(",;\t", key=head.count)  # the comma, if there is none
+    lines = [line for line in content.splitlines() if line.strip()]
+    head = re.sub(r'"[^"]*"', "", lines[0]) if lines else ""
+    sep = max(",;\t|", key=head.count)  # the comma, if there is none
+    if sep not in head:
+        widths = {len(re.sub(r'"[^"]*"', "_", line).split()) for line in lines}
+        return {"sep": r"\s+" if len(widths) == 1 and widths != {1} else ","}
     if sep == ",":
         return {"sep": ","}
-    cells = {cell.strip().strip('"') for line in content.splitlines()[1:] for cell in line.split(sep)}
+    cells = {cell.strip().strip('"') for line in lines[1:] for cell in line.split(sep)}
     comma = any(re.fullmatch(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+", cell) for cell in cells)
     point = any(re.fullmatch(r"[-+]?\d*\.\d+", cell) and not re.fullmatch(_THOUSANDS, cell) for cell in cells)
     if not comma or point:
         return {"sep": sep}
     grouped = any(re.fullmatch(_THOUSANDS, cell) for cell in cells)
     return {"sep": sep, "decimal": ","} | ({"thousands": "."} if grouped else {})
+
+
+def _check_header(frame: pd.DataFrame, source: str) -> None:
+    """Refuse a table whose column names look like one more of its rows.
+
+    A number above numbers is no name, unless the columns are counted; and names do not all occur below themselves.
+    """
+    import pandas as pd
+
+    names = [str(name) for name in frame.columns]
+    # pandas calls a second "a" "a.1"
+    names = [bare if (bare := re.sub(r"\.\d+$", "", name)) in names else name for name in names]
+    counted = [str(i) for i in range(len(names))], [str(i) for i in range(1, len(names) + 1)]
+    numbers = [
+        name
+        for name, (_, column) in zip(names, frame.items(), strict=True)
+        if _number(name) is not None and pd.api.types.is_numeric_dtype(column)
+    ]
+    below = ((column.astype(str) == name).any() for name, (_, column) in zip(names, frame.items(), strict=True))
+    repeated = len(frame) > 1 and all(below)
+    if (numbers and names not in counted) or repeated:
+        first = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+        raise DataError(
+            f"Is the first line of {shown(source)} a row rather than the names of the columns? It reads: {first}. "
+            "Put the names of the columns into the first line; a name that is a number needs a letter, such as y2019."
+        )
 
 
 def without_label(frame: pd.DataFrame, label_column: str | None, source: str) -> pd.DataFrame:

@@ -12,8 +12,8 @@ __all__ = ["cell", "escaped", "tell", "visible"]
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 _TURNS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_STEERS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_TURNS}]")
-_STEERS_RAW = re.compile(f"[\x7f-\x9f{_TURNS}]")
+_STEERS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{_TURNS}]")
+_STEERS_RAW = re.compile(f"[\x7f-\x9f\ud800-\udfff{_TURNS}]")
 
 
 def visible(text: str) -> str:

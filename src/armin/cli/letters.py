@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armin.cli.answers import of_suffix
 from armin.cli.app import EXIT_CODES, app, told_plainly
 from armin.cli.hygiene import tell
 from armin.cli.options import Listing, People, Sender, Settings, Source, spread
@@ -36,6 +37,11 @@ class Paper(StrEnum):
     HTML = "html"
     TEXT = "text"
     PDF = "pdf"
+
+
+SUFFIXES = {
+    "": Paper.HTML, ".html": Paper.HTML, ".htm": Paper.HTML, ".txt": Paper.TEXT, ".pdf": Paper.PDF,
+}  # fmt: skip
 
 
 class Sheet(StrEnum):
@@ -89,8 +95,7 @@ def letter(
         explainer = felt(explainer, people.difficulty)
         frame = read_people(people, explainer.schema, source.label_column)
         several = len(frame) != 1 or (output is not None and output.is_dir())
-        suffix = "" if output is None else output.suffix.lower()
-        form = to or {".pdf": Paper.PDF, ".txt": Paper.TEXT}.get(suffix, Paper.HTML)
+        form = to or (Paper.HTML if output is None or several else of_suffix(output, SUFFIXES))
         if (several or form is Paper.PDF) and output is None:
             raise ParameterError("Name a file with --output; for several people, a folder.")
         if recipient and len(frame) != 1:

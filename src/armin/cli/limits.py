@@ -29,7 +29,6 @@ class Limits:
         float, typer.Option(metavar="SECONDS", help="That the head of a request may take to arrive.")
     ] = 10.0
     connections: Annotated[int, typer.Option(min=2, help="Open connections, in each worker.")] = 1000
-    peer_connections: Annotated[int, typer.Option(min=1, help="The same from one address.")] = 200
     proxy: Annotated[
         list[str] | None,
         typer.Option(metavar="ADDRESS", help="A proxy that may say who asks (X-Forwarded-For); may be repeated."),
@@ -42,10 +41,12 @@ class Limits:
     drain: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="For requests under way when the desk is stopped.")
     ] = 10.0
+    starting: Annotated[
+        float, typer.Option(metavar="SECONDS", help="To load the bundle and answer one question with it.")
+    ] = 120.0
     silence: Annotated[
         float, typer.Option(metavar="SECONDS", min=1, help="Without a sign of life before a worker is replaced.")
     ] = 10.0
-    recycle: Annotated[int, typer.Option(min=0, help="Requests before a worker is replaced; 0 for never.")] = 0
     host_name: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A name by which the desk may be called; may be repeated."),

@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperOption
 
 __all__ = [
     "Answers",
+    "Key",
     "Kind",
     "Listing",
     "Method",
@@ -71,15 +72,25 @@ class Output(StrEnum):
     JSON = "json"
     CSV = "csv"
     HTML = "html"
+    PARQUET = "parquet"
 
 
 BundleFile = Annotated[Path, typer.Argument(metavar="BUNDLE.armin", help="A bundle from 'armin pack'.")]
-Sign = Annotated[
-    Path | None, typer.Option("--sign", metavar="KEY.pem", help="Sign the bundle with this Ed25519 private key.")
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="KEY.pem",
+        help="The Ed25519 private key to sign with.",
+        show_default="your own, which is made when it is first needed",
+    ),
 ]
 TrustedKeys = Annotated[
     list[Path] | None,
-    typer.Option("--trusted-key", metavar="PUB.pem", help="Only take a bundle signed with this key; may be repeated."),
+    typer.Option(
+        "--trusted-key",
+        metavar="PUB.pem",
+        help="Load bundles that are signed with this public key too; your own are loaded. May be repeated.",
+    ),
 ]
 
 
@@ -123,7 +134,7 @@ class Training:
     ] = None
     label_column: Annotated[str | None, typer.Option(metavar="NAME", help="The column of the label, left out.")] = None
     trust: Annotated[
-        bool, typer.Option("--trust", help="Do load the model or bundle, even if that runs the code it holds.")
+        bool, typer.Option("--trust", help="Do load the model, or a stranger's bundle, even if that runs its code.")
     ] = False
 
 
@@ -223,7 +234,7 @@ class Answers:
     ] = None
     jobs: Annotated[int, typer.Option(help="Rows at once; -1 for all cores.")] = 1
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run that was stopped, from what --output FILE.part holds.")
+        bool, typer.Option("--resume", help="Go on with a run that was stopped, from what the folder FILE.parts holds.")
     ] = False
 
 

@@ -11,8 +11,8 @@ import typer
 
 from armin.cli.app import app, told_plainly
 from armin.cli.hygiene import escaped, tell
-from armin.cli.options import BundleFile, Listing, Settings, Sign, Training, spread
-from armin.cli.source import build_explainer
+from armin.cli.options import BundleFile, Key, Listing, Settings, Training, spread
+from armin.cli.source import build_explainer, signing_key
 from armin.errors import DataError
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def pack(
             show_default="kept, unless the sampler keeps no row",
         ),
     ] = None,
-    sign: Sign = None,
+    key: Key = None,
 ) -> None:
-    """Put a model, its schema and all that explaining needs into one file.
+    """Put a model, its schema and all that explaining needs into one file, signed.
 
     Example: armin pack --model model.joblib --trust --train train.csv --label-column decision --schema schema.toml
     --desired approved --title "Car loans" --output loans.armin
@@ -56,9 +56,10 @@ def pack(
         from armin.bundle import inspect_bundle, save_bundle
         from armin.bundle.kept import say_unique
 
+        key = signing_key(key)
         explainer = build_explainer(training, settings)
         file = save_bundle(
-            output, explainer, title=title, people=_prepared(people), letter=letter, trust=allow_pickle, sign=sign,
+            output, explainer, title=title, people=_prepared(people), letter=letter, trust=allow_pickle, key=key,
             background=background,
         )  # fmt: skip
         said = getattr(explainer.sampler_, "message", None)
@@ -126,15 +127,10 @@ def _prepared(file: Path | None) -> list[dict[str, Any]] | None:
 def inspect(
     bundle: BundleFile,
     json_: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
-    try_: Annotated[
-        bool, typer.Option("--try", help="Then load it, in a process of its own with limits of memory and time.")
-    ] = False,
 ) -> None:
-    """Show what is inside a bundle, and what it keeps about the training data. No model is loaded.
+    """Show who signed a bundle, what it holds, and what it keeps about the training data. No model is loaded.
 
     Example: armin inspect loans.armin
-
-    Example: armin inspect loans.armin --try
     """
     with told_plainly():
         from armin.bundle import inspect_bundle
@@ -144,41 +140,35 @@ def inspect(
             typer.echo(escaped(json.dumps(found, indent=2, ensure_ascii=False)))
         else:
             _tell(found, str(bundle))
-        if try_:
-            from armin.bundle import try_bundle
-
-            try_bundle(bundle)
-            tell("It was loaded in a process of its own, and its model answered there.", err=True)
 
 
 def _tell(found: dict[str, Any], name: str) -> None:
-    """What was found, then what the packer says, each said to be that."""
-    learned = found["learned"]
-    said = {
+    """What was found, then what the signer says."""
+    lines = {
         "File": f"{name}, {found['bytes'] / 1e6:.2f} MB, {found['format']}",
         "Signed": _signed(found["signed"]),
+        "Fingerprint": ", ".join(f"{what} {value[:12]}" for what, value in found["fingerprint"].items() if value),
+        "Loads": f"with --trust only: {', '.join(found['trust'])}" if found["trust"] else "known types only",
+    }
+    said = {
+        "Title": found["title"],
+        "Packed": found["created"],
+        "Made with": ", ".join(f"{key} {value}" for key, value in found["libraries"].items()),
         "Model": " → ".join(found["model"]),
-        "Method": f"{found.get('method')}; wanted: {' or '.join(map(str, found['desired']))}",
+        "Method": f"{found['method']}; wanted: {' or '.join(map(str, found['desired']))}",
         "Columns": ", ".join(found["features"]),
         "Settings": ", ".join(f"{key}={value}" for key, value in found["settings"].items()),
-        "Learned": f"{', '.join(learned['classes']) or 'in a pickle'}; whole rows found: {learned['rows']:,}",
-        "Fingerprint": ", ".join(f"{what} {value[:12]}" for what, value in found["fingerprint"].items() if value),
+        "Learned": ", ".join(found["learned"]),
         "People": f"prepared applicants: {found['people']}",
         "Letter": ", ".join(found["letter"]) or "as packaged with ARMIN",
-        "Loads": _loads(found),
     }
-    claimed = {
-        "Title": found.get("title", ""),
-        "Packed": f"{found.get('created', '?')}",
-        "Made with": ", ".join(f"{key} {value}" for key, value in _pairs(found.get("libraries"))),
-    }
+    for key, value in lines.items():
+        tell(_line(f"{key + ':':<13}{value}"))
+    tell("As its signer says:" if found["signed"] else "As somebody says who did not sign it:")
     for key, value in said.items():
         tell(_line(f"{key + ':':<13}{value}"))
-    tell("As its packer says:")
-    for key, value in claimed.items():
-        tell(_line(f"{key + ':':<13}{value}"))
-    tell("What it keeps about the training data, as its packer says:")
-    for sentence in found.get("kept", []):
+    tell("What it keeps about the training data:")
+    for sentence in found["kept"]:
         tell(_line(f"  - {sentence}"))
 
 
@@ -187,22 +177,14 @@ def _line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def _pairs(found: Any) -> list[tuple[str, Any]]:
-    return list(found.items()) if isinstance(found, dict) else []
-
-
 def _signed(signed: dict[str, Any] | None) -> str:
     if signed is None:
         return "by nobody"
-    right = {
-        True: "the signature is right",
-        False: "THE SIGNATURE IS WRONG",
-        None: "not checked: pip install 'armin[sign]'",
+    if signed["own"]:
+        return f"with your own key {signed['key']}"
+    valid = {
+        True: "the signature is valid; the key is not yours",
+        False: "THE SIGNATURE IS NOT VALID",
+        None: "not checked: pip install 'armin[bundle]'",
     }
-    return f"with the key {signed['key']}; {right[signed['valid']]}"
-
-
-def _loads(found: dict[str, Any]) -> str:
-    if found["trust"]:
-        return f"with --trust only: {', '.join(found['trust'])}"
-    return "without --trust; attributes are checked when it is loaded"
+    return f"with the key {signed['key']}; {valid[signed['valid']]}"

@@ -14,8 +14,9 @@ from armin.cli.files import check_columns, read_table, without_label
 from armin.cli.hygiene import escaped, tell
 from armin.cli.letters import read_fields
 from armin.cli.limits import Limits
-from armin.cli.options import BundleFile, Kind, Sender, Sign, TrustedKeys, spread
+from armin.cli.options import BundleFile, Key, Kind, Sender, TrustedKeys, spread
 from armin.cli.run import on_terminal
+from armin.cli.source import open_bundle, signing_key
 from armin.errors import DataError, MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate", "demo", "guess_schema", "serve", "warm_up"]
 
-Trust = Annotated[bool, typer.Option("--trust", help="Do load it, even if that runs the code it holds.")]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Do load it, whoever signed it, even if that runs the code it holds."),
+]
 MOST_LABELS = 10
 """With more labels than this, a column holds no decisions that have names."""
 WEB = 'The desk needs the library {name!r}. Install it with: pip install "armin[web]"'
@@ -89,7 +93,8 @@ def calibrate(
         bool, typer.Option("--forget-people", help="Do not keep the held-out rows; no other blanks can be tested then.")
     ] = False,
     jobs: Annotated[int, typer.Option(help="People at once; -1 for all cores.")] = 1,
-    sign: Sign = None,
+    key: Key = None,
+    trusted_key: TrustedKeys = None,
     trust: Trust = False,
 ) -> None:
     """Find the confidence that keeps a promise, by testing on real people, and put it into a bundle.
@@ -100,9 +105,9 @@ def calibrate(
     """
     with told_plainly():
         from armin import ARMIN, Promise
-        from armin.bundle import load_bundle, save_bundle
+        from armin.bundle import save_bundle
 
-        loaded = load_bundle(bundle, trust=trust)
+        loaded, key = open_bundle(bundle, trust=trust, trusted_key=trusted_key), signing_key(key)
         explainer = loaded.explainer
         if not isinstance(explainer, ARMIN):
             raise ParameterError(f"Only ARMIN makes promises. The bundle holds {type(explainer).__name__}.")
@@ -126,7 +131,7 @@ def calibrate(
             for name in ("people_", "others_", "carried_"):
                 explainer.__dict__.pop(name, None)
         save_bundle(
-            output, explainer, title=loaded.title, people=loaded.people, letter=loaded.letter, trust=trust, sign=sign
+            output, explainer, title=loaded.title, people=loaded.people, letter=loaded.letter, trust=trust, key=key
         )
         raise typer.Exit(0 if all(test.kept for test in found) else 1)
 
@@ -151,10 +156,6 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="A file with the key that callers must send.")
     ] = None,
     trusted_key: TrustedKeys = None,
-    trial: Annotated[
-        bool,
-        typer.Option(help="Whether to load the bundle in a process of its own first, to see that it does no harm."),
-    ] = True,
     trust: Trust = False,
 ) -> None:
     """Serve the desk: a page for people and an HTTP API for programs.
@@ -176,7 +177,7 @@ def serve(
         name = f"[{host}]" if ":" in host and not host.startswith("[") else host
         serve_desk(
             bundle, host=host, port=port, workers=workers, trust=trust, settings=settings,
-            trusted_keys=tuple(trusted_key or ()), trial=trial and not trust,
+            trusted_keys=tuple(trusted_key or ()),
             ready=lambda: typer.echo(f"The desk is at http://{name}:{port}/ - stop it with Ctrl+C.", err=True),
         )  # fmt: skip
 
@@ -243,12 +244,13 @@ def _from_here(file: Path) -> Path:
 def warm_up() -> None:
     """Compile the search now, so that nobody waits for it later: for container builds, or after an update.
 
-    What is kept already is not compiled again. It is kept beside the package, or in the folder NUMBA_CACHE_DIR.
+    What is kept already is not compiled again. It is kept in the folder NUMBA_CACHE_DIR if that is set, else beside the
+    package; if neither can be written to, in the user's folder for caches. All of them are read, writable or not.
 
     Example: armin warm-up
     """
     with told_plainly():
-        from armin.solve.search.warm import warm_up as warmed
+        from armin.explainer.warm import warm_up as warmed
 
         for engine, seconds in warmed():
             typer.echo(f"{engine}: {seconds:.1f} s")

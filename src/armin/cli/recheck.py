@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armin.cli.answers import chosen, opened
+from armin.cli.answers import chosen, opened, write_parquet
 from armin.cli.app import app, told_plainly
 from armin.cli.files import read_table, shown
 from armin.cli.hygiene import cell, escaped, tell, visible
@@ -50,7 +50,7 @@ def recheck(
         list[str] | None, typer.Option(metavar="NAME", help="A column that nobody can change; may be repeated.")
     ] = None,
     to: Annotated[
-        Output | None, typer.Option(help="table, json or csv.", show_default="suffix of --output, else table")
+        Output | None, typer.Option(help="table, json, csv or parquet.", show_default="suffix of --output, else table")
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Short for --to json: one object per line.")] = False,
     output: Annotated[
@@ -68,12 +68,12 @@ def recheck(
     with told_plainly():
         how = chosen(Answers(to=to, json=json_, output=output))
         if how is Output.HTML:
-            raise ParameterError("--to html is not known to recheck. Use table, json or csv.")
+            raise ParameterError("--to html is not known to recheck. Use table, json, csv or parquet.")
         kept = _read_plans(plans)
         explainer = open_explainer(Source(bundle=bundle, trust=trust), Settings())
         people = _people(rows, explainer.schema, format, id_column)
-        fine = True
-        with opened(output) as stream:
+        fine, lines = True, []
+        with opened(None if how is Output.PARQUET else output) as stream:
             table = csv.writer(stream, lineterminator="\n")
             if how is Output.CSV:
                 table.writerow(COLUMNS)
@@ -83,13 +83,18 @@ def recheck(
                 data = _data(plan["row"], found)
                 if how is Output.JSON:
                     stream.write(escaped(json.dumps(data, ensure_ascii=False)) + "\n")
-                elif how is Output.CSV:
+                elif how in (Output.CSV, Output.PARQUET):
                     now, as_is = data.get("now"), data.get("as_is")
                     cells = data | {"now": now and now["share"], "as_is": as_is and as_is["share"]}
-                    table.writerow([cell(cells.get(name)) for name in COLUMNS])
+                    line = [cells.get(name) for name in COLUMNS]
+                    if how is Output.CSV:
+                        table.writerow(map(cell, line))
+                    lines.append(line)
                 else:
                     stream.write(visible(f"Row {plan['row']}: {data['sentence']}\n"))
                 stream.flush()
+        if how is Output.PARQUET and output is not None:
+            write_parquet(output, COLUMNS, lines)
         raise typer.Exit(0 if fine else 1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from armin.cli.answers import Printer, chosen, opened, shown
+from armin.cli.answers import COLUMNS, Printer, chosen, opened, shown, write_parquet
 from armin.cli.options import Answers, Output
 from armin.errors import DataError, ParameterError
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from armin.explainer.estimator import Explainer
     from armin.explainer.what_if import WhatIf
     from armin.reasons import Reasons
-    from armin.recourse import Failure, Recourse, RecoursePath
+    from armin.recourse import Recourse, RecoursePath
 
 __all__ = ["ask_idea", "ask_path", "ask_plan", "ask_question", "ask_reasons", "on_terminal", "run"]
 
@@ -31,47 +32,37 @@ TOGETHER = 8
 """Rows that one process is given at a time."""
 
 
-def ask_plan(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -> Recourse | Failure:
-    """The plan for one row, or why there is none to look for."""
-    return _answer(partial(explainer.explain, locked=locked), row)
+def ask_plan(explainer: Explainer, row: Mapping[str, Any], locked: tuple[str, ...]) -> Recourse:
+    """The plan for one row."""
+    return explainer.explain(row, locked=locked)
 
 
-def ask_path(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -> RecoursePath | Failure:
-    """The path for one row, or why there is none to look for."""
-    return _answer(partial(explainer.path, locked=locked), row)
+def ask_path(explainer: Explainer, row: Mapping[str, Any], locked: tuple[str, ...]) -> RecoursePath:
+    """The path for one row."""
+    return explainer.path(row, locked=locked)
 
 
-def ask_question(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...]) -> AskOrAct | Failure:
-    """Whether one person should tell more, or why that cannot be said."""
-    return _answer(partial(explainer.ask, locked=locked), row)
+def ask_question(explainer: Explainer, row: Mapping[str, Any], locked: tuple[str, ...]) -> AskOrAct:
+    """Whether one person should disclose more."""
+    return explainer.ask(row, locked=locked)
 
 
-def ask_reasons(explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...], **asked: Any) -> Reasons | Failure:
-    """Why one row was decided about as it was, or why that cannot be said."""
-    return _answer(partial(explainer.reasons, **asked), row)
+def ask_reasons(explainer: Explainer, row: Mapping[str, Any], locked: tuple[str, ...], **options: Any) -> Reasons:
+    """Why one row was decided about as it was."""
+    return explainer.reasons(row, **options)
 
 
 def ask_idea(
-    explainer: Explainer, row: pd.DataFrame, locked: tuple[str, ...], changes: Mapping[str, Any]
-) -> WhatIf | Failure:
-    """What comes of an idea for one row, or why that cannot be said."""
-    return _answer(partial(explainer.what_if, changes=changes, locked=locked), row)
+    explainer: Explainer, row: Mapping[str, Any], locked: tuple[str, ...], changes: Mapping[str, Any]
+) -> WhatIf:
+    """What comes of an idea for one row."""
+    return explainer.what_if(row, changes=changes, locked=locked)
 
 
-Question = Callable[["Explainer", "pd.DataFrame", "tuple[str, ...]"], "Answer"]
+Question = Callable[["Explainer", Mapping[str, Any], "tuple[str, ...]"], "Answer"]
 KINDS: dict[Callable[..., Any], str] = {
     ask_plan: "plan", ask_path: "path", ask_question: "ask", ask_reasons: "reasons", ask_idea: "what-if",
 }  # fmt: skip
-
-
-def _answer(ask: Callable[[pd.DataFrame], Found], row: pd.DataFrame) -> Found | Failure:
-    from armin.explainer.many import foreseen
-    from armin.recourse import Failure
-
-    try:
-        return ask(row)
-    except Exception as error:  # whatever a row makes a model raise belongs to that row
-        return Failure(row.index[0], foreseen(error))
 
 
 def run(
@@ -84,7 +75,7 @@ def run(
     """Ask about each row and show the answers in their order.
 
     On standard output each answer is shown as soon as it is there. For a file, answers are written as they come to
-    another one beside it, which ends in ".part" and from which a run that was stopped goes on; the file itself is
+    a folder beside it, which ends in ".parts" and from which a run that was stopped goes on; the file itself is
     there when all of it is.
 
     Parameters
@@ -105,17 +96,16 @@ def run(
     to = chosen(answers)
     if frame.empty:
         sys.stderr.write("There are no rows to explain.\n")
-    rows = [(label, frame.iloc[[i]]) for i, label in enumerate(frame.index.tolist())]
-    batch = Batch(explainer, ask, rows, locked, answers.jobs)
+    batch = Batch(explainer, ask, frame, locked, answers.jobs)
     if answers.output is not None and (answers.output.is_file() or not answers.output.exists()):
         return write_batch(batch, answers.output, to, answers.resume)
     if answers.resume:
         raise ParameterError("--resume goes on with a run that wrote to a file. Name it with --output.")
     good = True
-    with opened(answers.output) as stream, Printer(stream, to, batch.kind) as printer, _progress(len(rows)) as between:
-        for number, answer in in_order(batch.answers(range(len(rows)))):
+    with opened(answers.output) as stream, Printer(stream, to, batch.kind) as printer, _progress(len(frame)) as between:
+        for number, answer in in_order(batch.answers(range(len(frame)))):
             with between():
-                printer.show(rows[number][0], answer)
+                printer.show(batch.label(number), answer)
             good &= is_good(answer)
     return 0 if good else 1
 
@@ -136,49 +126,52 @@ def in_order(answers: Iterator[tuple[int, Found]]) -> Iterator[tuple[int, Found]
 
 
 def write_batch(batch: Batch, output: Path, to: Output, resume: bool) -> int:
-    """The answers in a file, by way of another one that holds those which have come."""
-    from armin.explainer.journal import Journal
+    """The answers in a file, by way of a folder of parts that holds those which have come."""
+    from armin.explainer.parts import Parts
 
-    part = output.with_name(f"{output.name}.part")
-    if part.exists() and not resume:
+    folder = output.with_name(f"{output.name}.parts")
+    if folder.exists() and not resume:
         raise ParameterError(
-            f"There is an unfinished run in {str(part)!r}. Go on with --resume, or delete that file to begin anew."
+            f"There is an unfinished run in {str(folder)!r}. Go on with --resume, or delete that folder to begin anew."
         )
-    rows = batch.rows
-    with _told(output), Journal(part, batch.asked(to)) as journal:
-        kept = {number: line for number, line in journal.kept.items() if _is_line(line)}
+    total = len(batch.frame)
+    with _named(output):
+        parts = Parts(folder, batch.question(to), total)
         try:
-            left = [number for number in range(len(rows)) if number not in kept]
-            with _progress(len(rows), len(kept)) as between:
-                for place, answer in batch.answers(left):
-                    number = left[place]
-                    line = {"text": shown(rows[number][0], answer, to, batch.kind), "good": is_good(answer)}
-                    journal.add(number, line)
-                    kept[number] = line
+            with _progress(total, len(parts)) as between:
+                for number, answer in batch.answers(parts.missing()):
+                    text = shown(batch.label(number), answer, to, batch.kind)
+                    parts.add(number, {"text": text, "good": is_good(answer)})
                     with between():
                         pass
         except BaseException:
-            if not kept:
-                part.unlink(missing_ok=True)
+            if not len(parts):
+                parts.remove()
             else:
                 sys.stderr.write(
-                    f"{len(kept):,} of {len(rows):,} rows are kept in {str(part)!r}; go on with --resume.\n"
+                    f"{len(parts):,} of {total:,} rows are kept in {str(folder)!r}; go on with --resume.\n"
                 )
             raise
-        with opened(output) as stream, Printer(stream, to, batch.kind):
-            for number in range(len(rows)):
-                stream.write(kept[number]["text"])
-        part.unlink(missing_ok=True)  # another run that came to its end may have taken it
-    return 0 if all(kept[number]["good"] for number in range(len(rows))) else 1
+        good = True
 
+        def texts() -> Iterator[str]:
+            nonlocal good
+            for _, line in parts:
+                good &= line["good"]
+                yield line["text"]
 
-def _is_line(line: Any) -> bool:
-    """Whether a kept answer is one; any other is asked for again."""
-    return isinstance(line, dict) and isinstance(line.get("text"), str) and isinstance(line.get("good"), bool)
+        if to is Output.PARQUET:
+            lines = (line for text in texts() for line in text.splitlines())
+            write_parquet(output, COLUMNS[batch.kind], map(json.loads, lines))
+        else:
+            with opened(output) as stream, Printer(stream, to, batch.kind):
+                stream.writelines(texts())
+        parts.remove()
+    return 0 if good else 1
 
 
 @contextmanager
-def _told(output: Path) -> Iterator[None]:
+def _named(output: Path) -> Iterator[None]:
     """A file that cannot be written is the one that was named."""
     try:
         yield
@@ -190,16 +183,11 @@ def _told(output: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows and what is asked about each.
-
-    Attributes
-    ----------
-    rows : each as a frame, with its label
-    """
+    """Rows and what is to be answered about each."""
 
     explainer: Explainer
     ask: Question
-    rows: list[tuple[Any, pd.DataFrame]]
+    frame: pd.DataFrame
     locked: tuple[str, ...]
     jobs: int
 
@@ -208,27 +196,40 @@ class Batch:
         """Which columns a table of the answers has."""
         return KINDS[getattr(self.ask, "func", self.ask)]
 
+    def label(self, number: int) -> Any:
+        """How a row is called."""
+        return self.frame.index[number]
+
     def answers(self, numbers: Sequence[int]) -> Iterator[tuple[int, Answer]]:
-        """The answers to some rows, each with its place among these numbers, as they come."""
-        from armin.explainer.many import each_row
+        """The answers to some rows, with their numbers, as they come."""
+        from armin.explainer.many import TableRows, each_row
 
-        explain = partial(_ask_all, self.explainer, self.ask, self.locked)
+        explain = partial(_answer_all, self.explainer, self.ask, self.locked)
         most = 1 if self.jobs == 1 else TOGETHER  # alone, each is shown as it comes
-        return each_row(explain, [self.rows[number] for number in numbers], self.jobs, most)
+        return each_row(explain, TableRows(self.frame), self.jobs, numbers, most)
 
-    def asked(self, to: Output) -> str:
-        """What stands for the question."""
-        from armin.explainer.many import asked_of
+    def question(self, to: Output) -> str:
+        """The fingerprint of the question."""
+        from armin.explainer.many import TableRows, question_of
 
-        rows = [(label, row.iloc[0].to_dict()) for label, row in self.rows]
         one = self.explainer
-        return asked_of(one.classifier, one.current, rows, self.locked, kind=self.kind, to=str(to))
+        rows = TableRows(self.frame)
+        return question_of(one.classifier, one.current, rows, self.locked, kind=self.kind, to=str(to))
 
 
-def _ask_all(
-    explainer: Explainer, ask: Question, locked: tuple[str, ...], rows: Sequence[tuple[Any, pd.DataFrame]]
+def _answer_all(
+    explainer: Explainer, ask: Question, locked: tuple[str, ...], rows: Sequence[tuple[Any, Mapping[str, Any]]]
 ) -> list[Answer]:
-    return [ask(explainer, row, locked) for _, row in rows]
+    from armin.explainer.many import foreseen
+    from armin.recourse import Failure
+
+    answers: list[Answer] = []
+    for label, row in rows:
+        try:
+            answers.append(ask(explainer, row, locked))
+        except Exception as error:  # whatever a row makes a model raise belongs to that row
+            answers.append(Failure(label, foreseen(error)))
+    return answers
 
 
 def is_good(answer: Answer) -> bool:

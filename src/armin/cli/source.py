@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from armin.cli.answers import opened
 from armin.cli.files import check_columns, match_label, read_estimator, read_schema, read_table, shown, without_label
+from armin.cli.hygiene import tell
 from armin.cli.options import Method, People, Settings, Source, Training
 from armin.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from armin.bundle import Bundle
     from armin.explainer.estimator import Explainer
     from armin.schema import Schema
 
-__all__ = ["build_explainer", "felt", "open_explainer", "open_source", "read_people"]
+__all__ = ["build_explainer", "felt", "open_bundle", "open_explainer", "open_source", "read_people", "signing_key"]
 
 NAMES = {"samples": "n_samples", "seed": "random_state"}
 """Options whose parameter is called otherwise."""
@@ -50,10 +52,35 @@ def open_source(source: Source, settings: Settings) -> tuple[Explainer, Mapping[
     with _uncollected():
         import scipy.special  # noqa: F401  before pandas: skops looks through all modules for its functions, oldest first
 
-        from armin.bundle import load_bundle
-
-        bundle = load_bundle(source.bundle, trust=source.trust, trusted_keys=source.trusted_key or ())
+        bundle = open_bundle(source.bundle, trust=source.trust, trusted_key=source.trusted_key)
     return _changed(bundle.explainer, settings.given()), bundle.letter or None
+
+
+def open_bundle(file: Path, *, trust: bool, trusted_key: Sequence[Path] | None) -> Bundle:
+    """A loaded bundle; what was taken on trust is said on standard error."""
+    from armin.bundle import load_bundle
+
+    bundle = load_bundle(file, trust=trust, trusted_keys=trusted_key or ())
+    if bundle.caution:
+        tell(bundle.caution, err=True)
+    return bundle
+
+
+def signing_key(key: Path | None) -> Path:
+    """The file of the key to sign with: the one that was named, or the user's own, which may have to be made."""
+    from armin.bundle.sign import PUBLIC, own_key
+
+    if key is not None:
+        return key
+    file, made = own_key()
+    if made is not None:
+        tell(
+            f"Made the key that signs your bundles: {file}; keep it to yourself. Its public half is "
+            f"{file.with_name(PUBLIC)}, with the fingerprint {made}: who loads your bundles elsewhere names it with "
+            "--trusted-key.",
+            err=True,
+        )
+    return file
 
 
 @contextmanager
