@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from armin.desk.workers import Beat
+from armin.desk.workers import end_with_parent
 from armin.errors import DataError
 
 
@@ -18,15 +18,27 @@ class Worker:
 
     folder: str
     fault: str = ""
-    requests: int = 0
 
-    def __call__(self, listener, pipe, turns):
+    def __call__(self, listener, pipe):
+        end_with_parent(5.0)
         folder, me = Path(self.folder), os.getpid()
-        first = not list(folder.glob("began-*"))
+        try:
+            (folder / "first").touch(exist_ok=False)
+            first = True
+        except FileExistsError:
+            first = False
         (folder / f"began-{me}").touch()
+        if self.fault == "refuse later" and not first:
+            while not list(folder.glob("ready-*")):
+                time.sleep(0.01)
+            time.sleep(1)
+            pipe.send(DataError("This is another bundle."))
+            return
+        if self.fault == "load for ever":
+            time.sleep(300)
         fault = self.fault if first else ""
         if fault == "refuse":
-            pipe.send(Beat(refused=DataError("This is no bundle.")))
+            pipe.send(DataError("This is no bundle."))
             return
         if fault == "die early":
             os._exit(3)
@@ -41,10 +53,9 @@ class Worker:
                 os.kill(me, signal.SIGSTOP)
             if i == 0:
                 (folder / f"ready-{me}").touch()
-            pipe.send(Beat(self.requests if first else 0))
+            pipe.send(None)
             time.sleep(0.05)
 
     def _end(self, folder, me):
-        ready = len(list(folder.glob("ready-*")))
-        (folder / f"ended-{me}").write_text(str(ready))
+        (folder / f"ended-{me}").touch()
         os._exit(0)

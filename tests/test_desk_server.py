@@ -7,15 +7,15 @@ import json
 import logging
 import os
 import re
-import select
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,10 +26,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
-from typer.testing import CliRunner
 
 from armin import ARMIN, Schema
-from armin.cli import app as app_of_commands
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
 
@@ -40,17 +38,18 @@ pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`")
 
 from fastapi.responses import PlainTextResponse  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
+from prometheus_client.multiprocess import mark_process_dead  # noqa: E402
 
 from armin.cli.limits import Limits  # noqa: E402
-from armin.desk import server, turns  # noqa: E402
+from armin.desk import connections, server, workers  # noqa: E402
 from armin.desk.app import create_app  # noqa: E402
 from armin.desk.clients import Clients  # noqa: E402
-from armin.desk.metrics import Metrics, settle  # noqa: E402
+from armin.desk.connections import Listener  # noqa: E402
+from armin.desk.metrics import Metrics  # noqa: E402
 from armin.desk.searches import Searches  # noqa: E402
-from armin.desk.server import make_server  # noqa: E402
+from armin.desk.server import Server  # noqa: E402
 from armin.desk.settings import SHARED, DeskSettings  # noqa: E402
-from armin.desk.turns import NOBODY, Taker, Turns  # noqa: E402
-from armin.desk.workers import Supervisor  # noqa: E402
+from armin.desk.workers import supervise  # noqa: E402
 
 from desk_workers import Worker  # noqa: E402
 
@@ -82,11 +81,10 @@ class Live:
 
     def __init__(self, explainer, limits):
         self.app = create_app(bundle_of(explainer), limits)
-        self.server = make_server(self.app, limits)
-        self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        self.listener.bind(("127.0.0.1", 0))
+        self.server = Server(self.app, limits)
+        self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
+        self.thread = threading.Thread(target=self.server.serve_at, args=(self.listener,), daemon=True)
 
     def __enter__(self):
         self.thread.start()
@@ -198,18 +196,13 @@ def test_idle_connections_make_room_for_whoever_asks(explainer):
 
 
 def test_one_peer_does_not_take_the_places_of_others(explainer):
-    with Live(explainer, DeskSettings(peer_connections=3, header_time=60.0)) as live, ExitStack() as open_:
+    with Live(explainer, DeskSettings(connections=4, header_time=60.0)) as live, ExitStack() as open_:
         other = open_.enter_context(live.connect("127.0.0.2"))
         crowd = [open_.enter_context(live.connect("127.0.0.3")) for _ in range(6)]
         assert crowd[2].recv(1) == b""
         other.sendall(HEAD + b"\r\n")
         assert other.recv(12) == b"HTTP/1.1 200"
         assert live.number('armin_connections_closed_total{why="crowded"}') == 3
-    proxied = DeskSettings(peer_connections=1, proxies=("127.0.0.0/8",), header_time=60.0)
-    with Live(explainer, proxied) as live, live.connect() as one, live.connect() as two:
-        for connection in (one, two):
-            connection.sendall(HEAD + b"\r\n")
-            assert connection.recv(12) == b"HTTP/1.1 200"
 
 
 def test_a_request_under_way_is_never_closed_for_another(held):
@@ -223,20 +216,89 @@ def test_a_request_under_way_is_never_closed_for_another(held):
         assert live.number('armin_connections_closed_total{why="refused"}') == 1
 
 
-def test_small_answers_are_sent_at_once(explainer, monkeypatch):
-    from armin.desk import serve
-
-    made = []
-    monkeypatch.setattr(serve, "_run_many", lambda _, listener, *__: made.append(listener.proto))
-    bundle = __file__  # is not looked at before the socket is bound
-    serve.serve(bundle, port=0, workers=2)
-    assert made == [socket.IPPROTO_TCP]  # by which asyncio knows
+def test_small_answers_are_sent_at_once(explainer):
     with Live(explainer, DeskSettings()) as live, live.connect() as caller:
         caller.sendall(HEAD + b"\r\n")
         assert caller.recv(12) == b"HTTP/1.1 200"
         (connection,) = live.server.server_state.connections
         ours = connection.transport.get_extra_info("socket")
         assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+# --- searches that do not end ---
+
+
+class Stuck(ARMIN):
+    """An explainer that heeds neither flag nor time while somebody told no income; others are answered."""
+
+    gate: threading.Event
+
+    def explain(self, row, *, locked=()):
+        if row.get("Income") is None:
+            assert Stuck.gate.wait(60)
+        return super().explain(row, locked=locked)
+
+
+@pytest.fixture
+def stuck(explainer):
+    twin = Stuck(LOANS.classifier, LOANS.schema, desired="approved")
+    twin.__dict__.update(vars(explainer))
+    Stuck.gate = threading.Event()
+    yield twin
+    Stuck.gate.set()
+
+
+ENDLESS = {"row": {**ROW, "Income": None}}
+ENDS = {"row": {**ROW, "Income": 30_000}}
+SHORT = {"time_limit": 0.2, "grace": 10.0}  # a busy machine answers the others within that
+
+
+def test_a_search_that_does_not_end_gives_its_turn_to_the_next(stuck):
+    """It held its turn for ever; with all turns held so, everybody got 503 from a worker that called itself ready."""
+    with TestClient(
+        create_app(bundle_of(stuck), DeskSettings(concurrency=2, **SHORT)), base_url="http://localhost"
+    ) as client:
+
+        def number(name):
+            return float(re.search(rf"^armin_searches_{name} (\S+)$", client.get("/metrics").text, re.M)[1])
+
+        assert client.post("/api/v1/recourse", json=ENDLESS).status_code == 504
+        assert (number("running"), number("stuck")) == (0, 1)
+        assert client.get("/readyz").status_code == 200  # and so it is
+        with ThreadPoolExecutor(2) as pool:
+            asked = [pool.submit(client.post, "/api/v1/recourse", json=ENDS) for _ in range(2)]
+            assert [one.result().status_code for one in asked] == [200] * 2
+        assert client.post("/api/v1/recourse", json=ENDLESS).status_code == 504
+        assert number("stuck") == 2
+        assert client.get("/readyz").status_code == 503  # about to be replaced
+        assert client.get("/livez").status_code == 200
+        assert client.post("/api/v1/recourse", json=ENDS).status_code == 200  # until then it answers
+        Stuck.gate.set()
+        assert until(lambda: number("stuck") == 0)
+        assert client.get("/readyz").status_code == 200
+
+
+def test_a_search_that_does_not_end_is_given_up_although_its_caller_has_left(stuck):
+    body = json.dumps(ENDLESS).encode()
+    head = "POST /api/v1/recourse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with Live(stuck, DeskSettings(concurrency=2, **SHORT)) as live:
+        with live.connect() as caller:
+            caller.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            assert until(lambda: live.number("armin_searches_running") == 1)
+        assert until(lambda: live.number("armin_searches_stuck") == 1)
+        assert live.number("armin_searches_running") == 0
+        assert live.ask("/api/v1/recourse", json=ENDS).status_code == 200
+
+
+def test_a_worker_with_too_many_searches_that_do_not_end_stops(stuck, caplog):
+    live = Live(stuck, DeskSettings(concurrency=1, **SHORT))
+    live.thread.start()
+    assert until(lambda: live.server.started)
+    assert live.ask("/api/v1/recourse", json=ENDLESS).status_code == 504
+    live.thread.join(60)
+    assert not live.thread.is_alive()
+    assert "does not end" in caplog.text
+    assert "Income" not in caplog.text
 
 
 # --- the end of the day ---
@@ -302,88 +364,61 @@ def test_a_full_queue_is_not_ready_but_alive(held):
             assert asked.result().status_code == 200
 
 
-def test_workers_that_share_a_listener_take_turns(explainer, monkeypatch):
-    monkeypatch.setattr(turns, "COURTESY", 600.0)
-    limits, counts = DeskSettings(), [NOBODY] * 4
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
-        listener.bind(("127.0.0.1", 0))
-        address, servers, threads = listener.getsockname(), [], []
-        for place in range(2):
-            mine = Turns(counts, place)
-            servers.append(make_server(create_app(bundle_of(explainer), limits), limits, mine.hold))
-            taker = Taker.of(listener.dup(), mine)
-            threads.append(threading.Thread(target=servers[-1].run, kwargs={"sockets": [taker]}, daemon=True))
-            mine.hold(0)
-            threads[-1].start()
-        assert until(lambda: all(server.started for server in servers))
-        held = [socket.create_connection(address, timeout=60) for _ in range(11)]
-        assert until(lambda: sum(counts[:2]) == 11)
-        assert sorted(counts) == [NOBODY, NOBODY, 5, 6]
-        servers[counts.index(5)].should_exit = True  # the other one need not wait for it
-        assert until(lambda: counts.count(NOBODY) == 3)
-        held += [socket.create_connection(address, timeout=60) for _ in range(3)]
-        assert until(lambda: max(counts) == 9)
-        for server in servers:
-            server.should_exit = True
-        for one in held:
-            one.close()
-        for thread in threads:
-            thread.join(60)
-            assert not thread.is_alive()
+def test_whoever_holds_more_connections_takes_the_next_one_later(monkeypatch):
+    waited = []
+    monkeypatch.setattr(connections.time, "sleep", waited.append)
+    with socket.create_server(("127.0.0.1", 0)) as open_:
+        address = open_.getsockname()
+        with Listener.of(open_, lambda: len(waited)) as listener:
+            for _ in range(3):
+                with socket.create_connection(address):
+                    listener.accept()[0].close()
+            assert waited == [0, pytest.approx(0.0002), pytest.approx(0.0004)]
+            listener.held = lambda: 1_000_000
+            listener.setblocking(False)
+            with pytest.raises(BlockingIOError):  # another worker was sooner
+                listener.accept()
+            assert waited[-1] == 0.005
 
 
 def test_whoever_waits_at_the_door_is_let_in_before_it_is_closed(explainer, monkeypatch):
-    """Others hold fewer connections and do not come; the one that stops takes what waits."""
-    monkeypatch.setattr(turns, "COURTESY", 600.0)
-    limits, counts = DeskSettings(), [5, 0]
-    mine = Turns(counts, 0)
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
-        listener.bind(("127.0.0.1", 0))
-        address = listener.getsockname()
-        desk = make_server(create_app(bundle_of(explainer), limits), limits, lambda held: mine.hold(5 + held))
-        taker = Taker.of(listener.dup(), mine)
-        thread = threading.Thread(target=desk.run, kwargs={"sockets": [taker]}, daemon=True)
-        thread.start()
-        assert until(lambda: desk.started)
-        with ThreadPoolExecutor(3) as pool:
-            url = f"http://127.0.0.1:{address[1]}/livez"
-            asked = [pool.submit(httpx.get, url, timeout=60, trust_env=False) for _ in range(3)]
-            assert until(lambda: select.select([taker], [], [], 0)[0])
-            time.sleep(0.2)  # all three are there
-            listener.close()
-            desk.should_exit = True
-            assert [one.result().status_code for one in asked] == [200] * 3
-        thread.join(60)
-        assert not thread.is_alive()
-
-
-def test_a_connection_is_not_left_to_others_for_long(monkeypatch):
-    """They may have been stopped."""
-    now = [0.0]
-    monkeypatch.setattr(turns.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(turns.time, "sleep", lambda _: None)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.setblocking(False)
-        with Taker.of(listener.dup(), Turns([1, 0], 0)) as taker, socket.create_connection(listener.getsockname()):
-            taker.setblocking(False)
-            for _ in range(3):
-                with pytest.raises(BlockingIOError):
-                    taker.accept()
-            now[0] += 2 * turns.COURTESY
-            taker.accept()[0].close()
-            with pytest.raises(BlockingIOError):  # nobody waits
-                taker.accept()
-
-
-def test_a_worker_whose_supervisor_is_gone_stops(explainer):
-    def nobody_listens(requests):
-        raise BrokenPipeError
-
+    """Closing the listener at once would turn away whoever has connected and was not taken yet."""
     live = Live(explainer, DeskSettings())
-    live.server.beat = nobody_listens
+    take = Listener.accept
+    closing = threading.Event()
+
+    def late(self):
+        if not closing.is_set():
+            raise BlockingIOError
+        return take(self)
+
+    monkeypatch.setattr(Listener, "accept", late)
     live.thread.start()
+    assert until(lambda: live.server.started)
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(live.ask) for _ in range(3)]
+        assert until(lambda: connected(live.port) == 3)
+        let_in = server._let_in
+
+        async def open_the_door(listener):
+            closing.set()
+            await let_in(listener)
+
+        monkeypatch.setattr(server, "_let_in", open_the_door)
+        live.server.should_exit = True
+        assert [one.result().status_code for one in asked] == [200] * 3
     live.thread.join(60)
     assert not live.thread.is_alive()
+
+
+def connected(port):
+    """How many connections to a port of this machine there are, by the system's own table."""
+    table = Path("/proc/net/tcp")
+    if not table.exists():
+        pytest.skip("needs the system's table of connections")
+    own = f"0100007F:{port:04X}"
+    lines = [line.split() for line in table.read_text().splitlines()]
+    return sum(line[1] == own and line[3] == "01" for line in lines)
 
 
 # --- limits of a client ---
@@ -480,40 +515,42 @@ def test_nobody_gets_more_than_the_limits_and_nobody_less(minute, day, asked):
 
 
 def test_workers_keep_one_book_and_do_not_wait_for_a_stopped_one(tmp_path, monkeypatch):
-    fcntl = pytest.importorskip("fcntl")
     monkeypatch.setenv(SHARED, str(tmp_path))
-    limits = DeskSettings(per_day=3)
-    one, two = (Clients(limits, b"secret", clock=lambda: 5.0) for _ in range(2))
+    limits, now = DeskSettings(per_day=3), [5.0]
+    one, two = (Clients(limits, b"secret", clock=lambda: now[0]) for _ in range(2))
     assert [worker.wait("192.0.2.1") for worker in (one, two, one, two)] == [0.0, 0.0, 0.0, 86_400.0]
     assert one.name("192.0.2.1") == two.name("192.0.2.1") != one.name("192.0.2.2")
     assert Clients(limits, b"another").name("192.0.2.1") != one.name("192.0.2.1")
-    with (tmp_path / "clients").open("rb") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)  # held by somebody who never gives it back
+    with closing(sqlite3.connect(tmp_path / "clients", isolation_level=None)) as book:
+        book.execute("BEGIN IMMEDIATE")  # somebody who never gives it back
         assert one.wait("192.0.2.9") == 0.0
+        assert one.wait("192.0.2.1") == 0.0
+        book.execute("ROLLBACK")
+        assert one.wait("192.0.2.1") == 86_400.0
+        assert b"192.0.2" not in (tmp_path / "clients").read_bytes()
+        now[0] += 86_400.0
+        assert two.wait("192.0.2.7") == 0.0  # and whoever was silent for a day is forgotten
+        assert book.execute("SELECT count(*) FROM clients").fetchone() == (1,)
 
 
-def test_what_a_dead_worker_counted_is_kept_in_one_file(tmp_path):
+def test_what_a_dead_worker_counted_is_kept(tmp_path):
     code = (
-        "from armin.desk.metrics import Metrics\nimport os\nm = Metrics()\n"
-        "[m.count('GET', '/livez', 200, 0.2) for _ in range(3)]\nprint(os.getpid())\n"
+        "from armin.desk.metrics import Metrics\n"
+        "m = Metrics()\nm.running.inc()\n"
+        "[m.count('GET', '/livez', 200, 0.2) for _ in range(3)]\n"
+        "import os\nprint(os.getpid())\n"
     )
     env = {**os.environ, SHARED: str(tmp_path)}
     pids = [
         int(subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True).stdout)
         for _ in range(2)
     ]
-    show = "from armin.desk.metrics import Metrics\nprint(Metrics().text().decode())"
-
-    def shown():
-        return subprocess.run([sys.executable, "-c", show], env=env, capture_output=True, check=True, text=True).stdout
-
-    wanted = r"armin_request(?:s_total|_seconds_(?:sum|count|bucket)).*"
-    before = sorted(re.findall(wanted, shown()))
-    assert 'armin_requests_total{method="GET",route="/livez",status="200"} 6.0' in before
     for pid in pids:
-        settle(pid, str(tmp_path))
-        assert not [file for file in tmp_path.iterdir() if str(pid) in file.name]
-    assert sorted(re.findall(wanted, shown())) == before
+        mark_process_dead(pid, tmp_path)
+    show = "from armin.desk.metrics import Metrics\nprint(Metrics().text().decode())"
+    shown = subprocess.run([sys.executable, "-c", show], env=env, capture_output=True, check=True, text=True).stdout
+    assert 'armin_requests_total{method="GET",route="/livez",status="200"} 6.0' in shown
+    assert not [pid for pid in pids if f'pid="{pid}"' in shown]
 
 
 # --- workers ---
@@ -529,10 +566,9 @@ def supervised(folder, work, count, wanted, **limits):
         os.kill(os.getpid(), signal.SIGTERM)
 
     with socket.socket() as listener:
-        supervisor = Supervisor(work, listener, count, settings, str(folder))
         watcher = threading.Thread(target=watch)
         watcher.start()
-        supervisor.run()
+        supervise(work, listener, count, settings, str(folder))
         watcher.join()
     return wrong
 
@@ -563,41 +599,13 @@ def test_a_worker_that_dies_or_falls_silent_is_replaced(tmp_path, fault):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
-def test_what_a_worker_counted_is_settled_when_it_is_gone(tmp_path, monkeypatch):
-    settled = []
-    monkeypatch.setattr("armin.desk.workers.settle", lambda pid, folder: settled.append((pid, folder)))
+def test_what_a_worker_has_under_way_is_forgotten_when_it_is_gone(tmp_path, monkeypatch):
+    gone = []
+    monkeypatch.setattr(workers, "mark_process_dead", lambda pid, folder: gone.append((pid, folder)))
     wrong = supervised(tmp_path, Worker(str(tmp_path), "die"), 1, lambda: len(numbers(tmp_path, "ready")) > 1)
     assert not wrong
-    assert {pid for pid, _ in settled} == numbers(tmp_path, "began")
-    assert {folder for _, folder in settled} == {str(tmp_path)}
-
-
-def test_a_bundle_is_tried_before_it_is_served(tmp_path, monkeypatch):
-    """By the command unless it is told not to, and before anything of the desk exists."""
-    file, tried = tmp_path / "b.armin", []
-    file.write_bytes(b"")
-
-    def refuse(path):
-        tried.append(Path(path))
-        raise DataError("it did not survive its trial")
-
-    monkeypatch.setattr("armin.bundle.try_bundle", refuse)
-    shown = CliRunner().invoke(app_of_commands, ["serve", str(file), "--port", "0"])
-    assert (shown.exit_code, tried) == (2, [file])
-    assert "did not survive its trial" in shown.output
-    shown = CliRunner().invoke(app_of_commands, ["serve", str(file), "--port", "0", "--no-trial"])
-    assert tried == [file]
-    assert "no ARMIN bundle" in shown.output
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
-def test_a_worker_is_recycled_after_its_successor_is_ready(tmp_path):
-    wrong = supervised(tmp_path, Worker(str(tmp_path), requests=50), 1, recycle=50, grace=30.0,
-                       wanted=lambda: len(numbers(tmp_path, "ended")) == 1)  # fmt: skip
-    assert not wrong
-    first = min((tmp_path.glob("ended-*")), key=lambda file: file.stat().st_mtime_ns)
-    assert first.read_text() == "2"  # two were ready when the old one was told to stop
-    assert len(numbers(tmp_path, "began")) == 2  # and the fresh one is not recycled
+    assert {pid for pid, _ in gone} == numbers(tmp_path, "began")
+    assert {folder for _, folder in gone} == {str(tmp_path)}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
@@ -612,7 +620,39 @@ def test_a_worker_that_does_not_stop_is_ended(tmp_path):
 
 def test_what_cannot_be_loaded_ends_the_desk(tmp_path):
     with socket.socket() as listener, pytest.raises(DataError, match="no bundle"):
-        Supervisor(Worker(str(tmp_path), "refuse"), listener, 1, DeskSettings(), str(tmp_path)).run()
+        supervise(Worker(str(tmp_path), "refuse"), listener, 1, DeskSettings(), str(tmp_path))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_what_cannot_be_loaded_later_leaves_the_others_at_work(tmp_path, caplog):
+    wrong = supervised(
+        tmp_path, Worker(str(tmp_path), "refuse later"), 2, lambda: "a new worker cannot begin" in caplog.text
+    )
+    assert not wrong
+    assert "a new worker cannot begin: DataError" in caplog.text
+    assert numbers(tmp_path, "ended") == {first_of(tmp_path)}  # at the end, when it was told to
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.parametrize("fault", ["", "load for ever"])
+def test_workers_do_not_outlive_their_supervisor(tmp_path, fault):
+    """However it went: a worker that had not begun yet stayed, and whoever read its standard error waited for ever."""
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import socket, sys\n"
+        f"sys.path.append({str(Path(__file__).parent)!r})\n"
+        "from armin.desk.settings import DeskSettings\n"
+        "from armin.desk.workers import supervise\n"
+        "from desk_workers import Worker\n"
+        "if __name__ == '__main__':\n"
+        f"    work = Worker({str(tmp_path)!r}, {fault!r})\n"
+        f"    supervise(work, socket.socket(), 2, DeskSettings(), {str(tmp_path)!r})\n"
+    )
+    wanted = "began" if fault else "ready"
+    desk = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE)
+    assert until(lambda: len(numbers(tmp_path, wanted)) == 2)
+    desk.kill()
+    desk.communicate(timeout=60)  # all who hold its standard error have ended
 
 
 # --- the rest ---
@@ -743,3 +783,61 @@ def test_a_stopped_worker_is_replaced_and_sigterm_waits_for_answers(tmp_path):
     finally:
         desk.kill()
         desk.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_desk_whose_workers_get_stuck_answers_by_its_one_bundle(tmp_path):
+    """The whole desk: each worker gets a search that does not end; then the file is replaced, and a worker dies."""
+    from armin.desk.demo import save_demo_bundle
+
+    bundle = save_demo_bundle(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    script = tmp_path / "run.py"  # workers read it too
+    script.write_text(
+        "import threading\nfrom armin.desk.serve import serve\nfrom armin.desk.service import Service\n"
+        "from armin.desk.settings import DeskSettings\n"
+        "Service.ask = lambda self, asked: threading.Event().wait()\n"
+        f"if __name__ == '__main__':\n    serve({str(bundle)!r}, port={port}, workers=2, "
+        "settings=DeskSettings(concurrency=1, time_limit=5.0, grace=0.5, queue=50, patience=60.0))\n"
+    )
+    with (tmp_path / "log").open("wb") as log:
+        desk = subprocess.Popen([sys.executable, str(script)], stderr=log)
+
+    def ask(route, row=None):
+        more = {} if row is None else {"json": {"row": row}}
+        with suppress(httpx.TransportError):
+            url = f"http://127.0.0.1:{port}{route}"
+            return httpx.request("POST" if more else "GET", url, timeout=100, trust_env=False, **more)
+
+    def pids():
+        answer = ask("/metrics")
+        return set(re.findall(r'armin_searches_running\{pid="(\d+)"\}', answer.text)) if answer else set()
+
+    def fingerprints():
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: ask("/api/v1/recourse", ROW), range(8)))
+        assert {answer.status_code for answer in answers} == {200}
+        return {answer.json()["certificate"]["fingerprint"]["bundle"] for answer in answers}
+
+    def logged():
+        return (tmp_path / "log").read_text()
+
+    try:
+        assert until(lambda: len(pids()) == 2, 120)
+        first, before = pids(), fingerprints()
+        assert len(before) == 1
+        while first & pids():
+            answer = ask("/api/v1/ask", ROW)
+            assert answer.status_code == 504
+            assert until(lambda: len(pids()) == 2, 120)  # a single one must not be left without another
+        assert "does not end" in logged()
+        assert fingerprints() == before
+        bundle.write_bytes(save_demo_bundle(tmp_path, forest=True).read_bytes())
+        os.kill(int(min(pids())), signal.SIGKILL)
+        assert until(lambda: "is not the file that is wanted" in logged(), 120)
+        assert fingerprints() == before
+    finally:
+        desk.send_signal(signal.SIGTERM)
+        assert desk.wait(60) == 0

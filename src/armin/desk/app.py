@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
 from armin.desk.asking import read_asked
+from armin.desk.clients import Clients
 from armin.desk.contract import request_body
 from armin.desk.describe import answer_schema, responses
 from armin.desk.guard import Guard
@@ -92,8 +94,8 @@ def create_app(bundle: BundleLike, settings: DeskSettings | None = None, secret:
     page = _add_page(app, service)
     routes = {route.path for route in app.routes if hasattr(route, "path")}
     app.add_middleware(
-        Guard, settings=settings, metrics=metrics, routes=routes, open_routes={*PROBES, *page},
-        questions={f"{API}/{name}" for name in service.contract}, secret=secret,
+        Guard, settings=settings, metrics=metrics, clients=Clients(settings, secret or secrets.token_bytes(32)),
+        routes=routes, open_routes={*PROBES, *page}, questions={f"{API}/{name}" for name in service.contract},
         last_words=lambda: searches.leaving,
     )  # fmt: skip
     return app
@@ -182,7 +184,7 @@ def _add_probes(app: FastAPI, searches: Searches) -> None:
 
     @app.get("/readyz", responses=responses({"type": "object"}, 400, 503), response_class=Response)
     async def ready() -> Response:
-        """Whether this worker would take a question: its queue has room and it is not about to stop."""
+        """Whether this worker would take a question: its queue has room, and it is not about to stop."""
         if not searches.ready:
             raise ProblemError(
                 503, "This worker takes no questions now. Ask another one.", headers={"Retry-After": "5"}

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import mmap
 import os
-import struct
+import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from armin.desk.settings import SHARED, DeskSettings
 
 __all__ = ["Clients", "network_of"]
 
-LINE = struct.Struct("<QdddI")
-"""Who, questions left, when that was counted, when the day began, questions of that day."""
-TOGETHER = 8
-SHELVES = 1024
 DAY = 86_400.0
-TRIES = 5
+TABLE = """
+CREATE TABLE IF NOT EXISTS clients (who BLOB PRIMARY KEY, remaining REAL, seen REAL, day REAL, today INTEGER);
+CREATE INDEX IF NOT EXISTS by_time ON clients (seen);
+"""
 
 
 class Clients:
-    """The book of clients, which several workers keep together in a file of the folder that they count in.
+    """The book of clients, which workers keep together in the folder that they count in.
 
-    A client is an address, or a network of 64 bits in IPv6. The book has room for 8,192 of them; a new one takes the
-    line of whoever has not been heard of for longest among eight.
+    A client is an address, or a network of 64 bits in IPv6; one that has asked nothing for a day is forgotten.
 
     Parameters
     ----------
@@ -46,18 +42,17 @@ class Clients:
     """
 
     def __init__(self, settings: DeskSettings, secret: bytes, clock: Callable[[], float] = time.monotonic) -> None:
-        self._minute = settings.per_minute
-        self._day = settings.per_day
-        self._secret = secret
-        self._clock = clock
-        self._file: int | None = None
-        size = LINE.size * TOGETHER * SHELVES
-        if SHARED in os.environ and os.name == "posix":
-            self._file = os.open(Path(os.environ[SHARED]) / "clients", os.O_RDWR | os.O_CREAT, 0o600)
-            os.ftruncate(self._file, size)
-            self._book = mmap.mmap(self._file, size)
-        else:
-            self._book = mmap.mmap(-1, size)
+        self._minute, self._day = settings.per_minute, settings.per_day
+        self._secret, self._clock = secret, clock
+        self._book: sqlite3.Connection | None = None
+        if self._minute or self._day:
+            file = Path(os.environ[SHARED]) / "clients" if SHARED in os.environ else ":memory:"
+            self._book = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
+            # the book ends with the desk: it has to outlive a killed worker, not a loss of power
+            self._book.execute("PRAGMA journal_mode = WAL")
+            self._book.execute("PRAGMA synchronous = OFF")
+            self._book.executescript(TABLE)
+            self._book.execute("PRAGMA busy_timeout = 5")  # milliseconds: whoever was stopped with the lock keeps it
 
     def name(self, address: str) -> str:
         """A client for the log: the same as long as the desk runs, and no way back to the address."""
@@ -65,62 +60,37 @@ class Clients:
 
     def wait(self, address: str) -> float:
         """Count a question; 0 if it may be asked, else the seconds until the next one may be, and it is not counted."""
-        if not self._minute and not self._day:
+        if self._book is None:
             return 0.0
-        who = int.from_bytes(self._mark(address)[:8], "little") or 1
-        with self._locked():
-            return self._count(who)
+        try:
+            self._book.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return 0.0
+        try:
+            return self._count(self._book, self._mark(address))
+        finally:
+            self._book.execute("COMMIT")
 
-    def _count(self, who: int) -> float:
-        now = self._clock()
-        at = LINE.size * TOGETHER * (who % SHELVES)
-        places = range(at, at + LINE.size * TOGETHER, LINE.size)
-        lines = {place: LINE.unpack_from(self._book, place) for place in places}
-        mine = [place for place, line in lines.items() if line[0] == who]
-        if mine:
-            place = mine[0]
-            _, left, then, day, today = lines[place]
-        else:  # an empty line was never heard of
-            place = min(lines, key=lambda one: (lines[one][0] != 0, lines[one][2]))
-            left, then, day, today = float(self._minute), now, now, 0
-        left = min(float(self._minute), left + (now - then) * self._minute / 60)
+    def _count(self, book: sqlite3.Connection, who: bytes) -> float:
+        now, most = self._clock(), float(self._minute)
+        found = book.execute("SELECT remaining, seen, day, today FROM clients WHERE who = ?", (who,)).fetchone()
+        remaining, seen, day, today = found or (most, now, now, 0)
+        remaining = min(most, remaining + (now - seen) * most / 60)
         if now - day >= DAY:
             day, today = now, 0
         wait = 0.0
-        if self._minute and left < 1:
-            wait = (1 - left) * 60 / self._minute
+        if self._minute and remaining < 1:
+            wait = (1 - remaining) * 60 / most
         if self._day and today >= self._day:
             wait = max(wait, day + DAY - now)
         if not wait:
-            left, today = left - 1, today + 1
-        LINE.pack_into(self._book, place, who, left, now, day, today)
+            remaining, today = remaining - 1, today + 1
+        book.execute("INSERT OR REPLACE INTO clients VALUES (?, ?, ?, ?, ?)", (who, remaining, now, day, today))
+        book.execute("DELETE FROM clients WHERE seen <= ?", (now - DAY,))
         return wait
 
     def _mark(self, address: str) -> bytes:
         return hmac.digest(self._secret, network_of(address).encode("utf-8", "surrogateescape"), "sha256")
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Alone with the book; a worker that was stopped while it held the lock is not waited for."""
-        if self._file is None:
-            yield
-            return
-        import fcntl
-
-        held = False
-        for i in range(TRIES):
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                held = True
-                break
-            except OSError:
-                if i < TRIES - 1:
-                    time.sleep(0.001)
-        try:
-            yield
-        finally:
-            if held:
-                fcntl.flock(self._file, fcntl.LOCK_UN)
 
 
 def network_of(address: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
+import socket
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -15,91 +16,58 @@ from armin.desk.clients import network_of
 from armin.desk.metrics import Metrics
 from armin.desk.settings import DeskSettings
 
-__all__ = ["Door", "protocol_of"]
+__all__ = ["Listener", "connection_type"]
 
+WAITING = 2048
+"""Connections that may wait until a worker takes them."""
+COURTESY = 0.0002, 0.005
+"""Seconds for which a worker leaves a new connection to others: for each that it holds, and at most."""
 FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n"
 
 
-class Door:
-    """The connections of one worker, within their limits.
+class Listener(socket.socket):
+    """A listener that workers share: whoever holds fewer connections takes the next one sooner.
 
-    A connection that is one too many takes the place of one without a request under way: of one that never sent a
-    request before one that did, of one whose peer has more of them before others, of the oldest. If every connection
-    is at work, the new one is refused.
+    Without that, whoever is awake takes all that wait.
 
-    Parameters
+    Attributes
     ----------
-    settings : the limits
-    metrics : where closed connections are counted
-    held : told how many connections there are, whenever that changes
+    held : how many connections its worker holds
     """
 
-    def __init__(self, settings: DeskSettings, metrics: Metrics, held: Callable[[int], None] | None = None) -> None:
-        self.settings = settings
-        self.held = held
-        self.metrics = metrics
-        self._inside: dict[Connection, str] = {}
-        self._counts: dict[str, int] = {}
-        self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in settings.proxies]
+    held: Callable[[], int]
 
-    def enter(self, connection: Connection) -> bool:
-        """Let a connection in, if need be in place of another; whether there was room."""
-        address = "" if connection.client is None else connection.client[0]
-        peer = network_of(address)
-        limits = self.settings
-        if self._counts.get(peer, 0) >= limits.peer_connections and not self._is_proxy(address):
-            room = self._make_room(peer)
-        else:
-            room = len(self._inside) < limits.connections or self._make_room(None)
-        if room:
-            self._inside[connection] = peer
-            self._counts[peer] = self._counts.get(peer, 0) + 1
-            self._tell()
-        else:
-            self.metrics.closed.labels("refused").inc()
-        return room
+    @classmethod
+    def of(cls, listener: socket.socket, held: Callable[[], int]) -> Listener:
+        """The same listener; the one given is detached."""
+        # asyncio sends small answers at once (TCP_NODELAY) only where it sees that the protocol is TCP
+        made = cls(listener.family, listener.type, socket.IPPROTO_TCP, fileno=listener.detach())
+        made.held = held
+        return made
 
-    def leave(self, connection: Connection) -> None:
-        """A connection has ended."""
-        peer = self._inside.pop(connection, None)
-        if peer is not None:
-            self._counts[peer] -= 1
-            if not self._counts[peer]:
-                del self._counts[peer]
-            self._tell()
+    def listen(self, backlog: int = WAITING) -> None:
+        """Asyncio means two things by one number: how many may wait, and how many are taken without a pause."""
+        super().listen(WAITING)
 
-    def _tell(self) -> None:
-        if self.held is not None:
-            self.held(len(self._inside))
-
-    def _make_room(self, peer: str | None) -> bool:
-        """Close a connection that waits for nothing, of this peer or of any."""
-        idle = [one for one, of in self._inside.items() if (peer is None or of == peer) and one.idle]
-        if not idle:
-            return False
-        last = min(idle, key=lambda one: (one.used, -self._counts[self._inside[one]], one.since))
-        self.leave(last)
-        last.end("crowded")
-        return True
-
-    def _is_proxy(self, client: str) -> bool:
-        if not self._proxies:
-            return False
-        try:
-            address = ipaddress.ip_address(client)
-        except ValueError:
-            return False
-        return any(address in network for network in self._proxies)
+    def accept(self) -> tuple[socket.socket, Any]:
+        """As of any listener; BlockingIOError where another worker was sooner."""
+        each, most = COURTESY
+        time.sleep(min(each * self.held(), most))
+        return super().accept()
 
 
 class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn may be absent where types are checked
     """One connection, which knows whether a request is under way and how long the head of the next one may take.
 
+    One that is one too many takes the place of one without a request under way: of one that never sent a request before
+    one that did, of one whose peer has more of them before others, of the oldest. If all are at work, it is refused.
+
     Whoever sends the next request before the answer to the last one gets no other: a hundred thousand requests fit into
     some connections, and keep a worker busy for minutes. Whoever does not take an answer is not waited for either.
     """
 
-    door: Door
+    settings: DeskSettings
+    metrics: Metrics
     since: float = 0.0
     used = False
     _late: asyncio.TimerHandle | None = None
@@ -114,17 +82,27 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn may be absent wh
         """Somebody calls."""
         super().connection_made(transport)
         self.since = time.monotonic()
-        if self.door.enter(self):
-            self._wait_for_head()
+        self.peer = network_of(self.client[0] if self.client else "")
+        self._late = self.loop.call_later(self.settings.header_time, self.end, "late")
+        if len(self.connections) > self.settings.connections:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        there = [one for one in self.connections if not one.transport.is_closing()]
+        idle = [one for one in there if one.idle and one is not self]
+        if len(there) <= self.settings.connections:
+            return
+        if idle:
+            peers = Counter(one.peer for one in there)
+            min(idle, key=lambda one: (one.used, -peers[one.peer], one.since)).end("crowded")
         else:
-            transport.write(FULL)
-            transport.close()
+            self.transport.write(FULL)
+            self.end("refused")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended, by whomever."""
         self._head_came()
         self._taken()
-        self.door.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -132,7 +110,7 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn may be absent wh
         if self.transport.is_closing():
             return
         if self.idle and self._late is None:
-            self._wait_for_head()
+            self._late = self.loop.call_later(self.settings.header_time, self.end, "late")
         super().data_received(data)
         if not self.idle:
             self._head_came()
@@ -147,8 +125,7 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn may be absent wh
     def pause_writing(self) -> None:
         """More of an answer waits here than a peer should leave."""
         super().pause_writing()
-        self._taken()
-        self._unread = self.loop.call_later(self.door.settings.patience, self._give_up)
+        self._unread = self.loop.call_later(self.settings.patience, self._give_up)
 
     def resume_writing(self) -> None:
         """The peer takes its answer."""
@@ -157,35 +134,26 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn may be absent wh
 
     def end(self, why: str) -> None:
         """Close the connection."""
-        self.door.metrics.closed.labels(why).inc()
+        self.metrics.closed.labels(why).inc()
         self._head_came()
         self.transport.close()
         # what was said last is still sent, to whoever takes it
-        self.loop.call_later(self.door.settings.patience, self.transport.abort)
+        self.loop.call_later(self.settings.patience, self.transport.abort)
 
     def _give_up(self) -> None:
-        self.door.metrics.closed.labels("unread").inc()
+        self.metrics.closed.labels("unread").inc()
         self.transport.abort()
-
-    def _taken(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
-
-    def _wait_for_head(self) -> None:
-        self._late = self.loop.call_later(self.door.settings.header_time, self.end, "late")
 
     def _head_came(self) -> None:
         if self._late is not None:
             self._late.cancel()
             self._late = None
 
+    def _taken(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
 
-def protocol_of(door: Door) -> type[Connection]:
-    """The kind of connection that goes through this door, for uvicorn."""
 
-    class Guarded(Connection):
-        pass
-
-    Guarded.door = door
-    return Guarded
+def connection_type(settings: DeskSettings, metrics: Metrics) -> type[Connection]:
+    """The kind of connection within these limits, for uvicorn."""
+    return type("DeskConnection", (Connection,), {"settings": settings, "metrics": metrics})

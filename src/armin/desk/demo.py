@@ -109,13 +109,14 @@ def demo_people(loans: Loans) -> tuple[dict[str, Any], ...]:
     )
 
 
-def save_demo_bundle(folder: str | Path, *, forest: bool = False) -> Path:
+def save_demo_bundle(folder: str | Path, *, forest: bool = False, key: Path | None = None) -> Path:
     """Write the demo's bundle.
 
     Parameters
     ----------
     folder : where to
     forest : whether the model is a forest of 100 trees instead of a logistic regression
+    key : the private key to sign it with, if not the user's own
 
     Returns
     -------
@@ -135,7 +136,8 @@ def save_demo_bundle(folder: str | Path, *, forest: bool = False) -> Path:
     schema = loans.schema.with_form(**FORM)
     explainer = ARMIN(classifier, schema, desired="approved").fit(loans.X)
     path = Path(folder) / ("forest.armin" if forest else "loans.armin")
-    save_bundle(path, explainer, title=TITLE, people=demo_people(loans), letter={"en": ENGLISH, "de": GERMAN})
+    letter = {"en": ENGLISH, "de": GERMAN}
+    save_bundle(path, explainer, title=TITLE, people=demo_people(loans), letter=letter, key=key)
     return path
 
 
@@ -156,6 +158,7 @@ def run_demo(port: int = 8000, open_browser: bool = True) -> None:
     port : where to listen
     open_browser : whether to open the page
     """
+    from armin.bundle.sign import PRIVATE, PUBLIC, make_key
     from armin.desk.serve import serve
 
     address = f"http://127.0.0.1:{port}/"
@@ -166,4 +169,6 @@ def run_demo(port: int = 8000, open_browser: bool = True) -> None:
             webbrowser.open(address)
 
     with tempfile.TemporaryDirectory(prefix="armin-demo-") as folder:
-        serve(save_demo_bundle(folder), port=port, ready=ready)
+        make_key(Path(folder))  # for this bundle alone
+        bundle = save_demo_bundle(folder, key=Path(folder) / PRIVATE)
+        serve(bundle, port=port, ready=ready, trusted_keys=(Path(folder) / PUBLIC,))

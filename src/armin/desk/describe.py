@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from armin.desk.problems import Problem, inline_schema
+from armin.recourse.answers import Outcome
 from armin.schema import Feature
 from armin.schema.values import plain_number
 
@@ -62,7 +63,7 @@ _RECOURSE = {
     "required": ["format", "outcome", "status", "changes", "cost", "confidence", "blanks", "headline"],
     "properties": {
         "format": {"const": "armin.recourse/1"},
-        "outcome": {"enum": ["plan", "best_so_far", "already_accepted", "tell", "no_recourse", "out_of_time"]},
+        "outcome": {"enum": list(get_args(Outcome))},
         "changes": {
             "type": "array",
             "items": {"type": "object", "required": ["feature", "label", "mode", "sentence", "cost"]},

@@ -48,10 +48,10 @@ class Guard:
     app : the application inside
     settings : key, hosts and size limit
     metrics : where requests are counted
+    clients : their names for the log, and their limits
     routes : the paths that are known; any other path is counted and logged as "other", since it could hold anything
     open_routes : paths that need no key: health, and the page, which holds no data
     questions : paths that are counted against a client's limits
-    secret : makes names of clients for the log; see :class:`armin.desk.clients.Clients`
     last_words : whether an answer is the last one on its connection, so that nobody sends another request into the void
 
     Examples
@@ -59,7 +59,7 @@ class Guard:
     >>> async def app(scope, receive, send):
     ...     raise ValueError("a secret")
     >>> from starlette.testclient import TestClient
-    >>> guard = Guard(app, DeskSettings(), Metrics(), routes=(), open_routes=())
+    >>> guard = Guard(app, DeskSettings(), Metrics(), Clients(DeskSettings(), b"another secret"))
     >>> answer = TestClient(guard, base_url="http://localhost").get("/")
     >>> answer.status_code, "secret" in answer.text
     (500, False)
@@ -70,20 +70,15 @@ class Guard:
         app: ASGIApp,
         settings: DeskSettings,
         metrics: Metrics,
+        clients: Clients,
         *,
-        routes: Collection[str],
-        open_routes: Collection[str],
+        routes: Collection[str] = (),
+        open_routes: Collection[str] = (),
         questions: Collection[str] = (),
-        secret: bytes = b"",
         last_words: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.app = app
-        self.settings = settings
-        self.metrics = metrics
-        self.routes = frozenset(routes)
-        self.open_routes = frozenset(open_routes)
-        self.questions = frozenset(questions)
-        self.clients = Clients(settings, secret or secrets.token_bytes(32))
+        self.app, self.settings, self.metrics, self.clients = app, settings, metrics, clients
+        self.routes, self.open_routes, self.questions = frozenset(routes), frozenset(open_routes), frozenset(questions)
         self.last_words = last_words
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

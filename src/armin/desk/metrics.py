@@ -1,23 +1,19 @@
 """Counters for operators, in Prometheus' text format.
 
-One worker keeps them in memory. Several share a folder, named by ``PROMETHEUS_MULTIPROC_DIR`` before they start: then
-any of them answers for all, counters as sums, searches and memory by the worker's process number.
+Workers share a folder, named by ``PROMETHEUS_MULTIPROC_DIR`` before they start, so that any of them answers for all:
+counters as sums, searches and memory by the worker's process number. Without it, an application keeps them in memory.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
-from prometheus_client.mmap_dict import MmapedDict
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from armin.desk.settings import SHARED
 
-__all__ = ["Metrics", "settle"]
+__all__ = ["Metrics"]
 
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -28,6 +24,7 @@ class Metrics:
     Attributes
     ----------
     running, waiting : searches at work, and requests that wait for their turn
+    stuck : searches that were given up and have not ended
     stopped : searches that were stopped because the caller went away
     closed : connections that the desk closed, by the reason: "late", "crowded", "refused", "ahead", "unread"
     limited : questions that were refused since the client had asked too many
@@ -47,6 +44,7 @@ class Metrics:
         self._seconds = Histogram("armin_request_seconds", "Time to answer.", ("route",), buckets=BUCKETS, registry=own)
         self.running = _gauge("armin_searches_running", "Searches at work.", own)
         self.waiting = _gauge("armin_searches_waiting", "Requests that wait for their turn.", own)
+        self.stuck = _gauge("armin_searches_stuck", "Searches given up that have not ended.", own)
         self.stopped = Counter("armin_searches_stopped", "Searches stopped since the caller left.", registry=own)
         self.closed = Counter("armin_connections_closed", "Connections that the desk closed.", ("why",), registry=own)
         self.limited = Counter("armin_questions_limited", "Questions beyond a client's limit.", registry=own)
@@ -69,7 +67,7 @@ class Metrics:
         MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
         try:
             return generate_latest(shared)
-        except FileNotFoundError:  # a worker's file was settled just now
+        except FileNotFoundError:  # a worker has just died, and its searches are forgotten
             return generate_latest(shared)
 
     def _note_memory(self) -> None:
@@ -81,30 +79,3 @@ class Metrics:
 
 def _gauge(name: str, text: str, registry: CollectorRegistry) -> Gauge:
     return Gauge(name, text, registry=registry, multiprocess_mode="liveall")
-
-
-def settle(pid: int, folder: str) -> None:
-    """Add what a dead worker has counted to what the dead before it had, so that there is one file of all of them."""
-    mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
-    for kind in ("counter", "histogram"):
-        own, dead, fresh = (Path(folder) / f"{kind}_{name}" for name in (f"{pid}.db", "0.db", "0.new"))
-        if not own.exists():
-            continue
-        found: dict[str, tuple[float, float]] = {}
-        for file in (dead, own):
-            if file.exists():
-                for key, value, stamp, _ in _values(file):
-                    found[key] = (found.get(key, (0.0, 0.0))[0] + value, stamp)
-        fresh.unlink(missing_ok=True)
-        together: Any = MmapedDict(str(fresh))  # type: ignore[no-untyped-call]
-        for key, (value, stamp) in found.items():
-            together.write_value(key, value, stamp)
-        together.close()
-        own.unlink()
-        fresh.replace(dead)
-
-
-def _values(file: Path) -> Iterable[tuple[str, float, float, int]]:
-    read: Any = MmapedDict.read_all_values_from_file
-    found: Iterable[tuple[str, float, float, int]] = read(str(file))
-    return found

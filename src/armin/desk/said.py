@@ -162,6 +162,8 @@ def _desired(recourse: Recourse) -> tuple[Name, ...]:
 
 def _headline(recourse: Recourse, share: float | None) -> Message:
     desired = _desired(recourse)
+    if recourse.falls_short:
+        return recourse.headline
     if recourse.changes:
         cases: Message | str = "" if not recourse.blanks else Message("answer.left")
         if share is not None:
@@ -177,8 +179,8 @@ def _proof(recourse: Recourse, cheapest: float | None) -> Message:
     if cheapest is not None:
         more = (recourse.cost or 0.0) - cheapest
         return Message("answer.other_more", more=more) if more > 0 else Message("answer.other")
-    if recourse.outcome == "plan":
-        return Message("answer.proved")
+    if recourse.outcome in ("plan", "falls_short"):
+        return Message("answer.proved" if recourse.outcome == "plan" else "answer.falls_short")
     gap = recourse.gap
     return Message("answer.so_far_gap", gap=gap) if gap is not None and 0 < gap <= 1 else Message("answer.so_far")
 

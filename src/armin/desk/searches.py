@@ -1,16 +1,18 @@
 """Searches on threads: so many at once, so many waiting, each with a deadline, each stopped when its caller leaves.
 
 Threads, not processes: the compiled search runs without the interpreter's lock, so the server stays awake, and a flag
-stops it at once. More throughput comes from more workers.
+stops it at once. More throughput comes from more workers. A thread cannot be ended from outside: one that heeds neither
+flag nor time is left behind, its turn goes to whoever is next, and a worker with too many of them must be replaced.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from armin.desk.metrics import Metrics
@@ -25,6 +27,7 @@ Q = TypeVar("Q")
 T = TypeVar("T")
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 RETRY = {"Retry-After": "5"}
+log = logging.getLogger("armin.desk")
 
 
 class Searches:
@@ -48,6 +51,7 @@ class Searches:
         self._metrics = metrics
         self._turns = asyncio.Semaphore(settings.concurrency)
         self._under_way = 0  # at work or waiting
+        self._stuck = 0
         self.open()
 
     def open(self) -> None:
@@ -55,12 +59,17 @@ class Searches:
         self._closing = threading.Event()
         self._over = asyncio.Event()
         self._leaving = False
-        self._pool = ThreadPoolExecutor(self._settings.concurrency, thread_name_prefix="armin-search")
 
     @property
     def ready(self) -> bool:
         """Whether a further request would be taken."""
-        return not self._leaving and self._under_way < self._settings.concurrency + self._settings.queue
+        room = self._under_way < self._settings.concurrency + self._settings.queue
+        return room and not self._leaving and not self.worn_out
+
+    @property
+    def worn_out(self) -> bool:
+        """Whether as many searches are stuck as may be at work: this worker should stop, and another one begin."""
+        return self._stuck >= self._settings.concurrency
 
     @property
     def leaving(self) -> bool:
@@ -79,7 +88,6 @@ class Searches:
     def close(self) -> None:
         """Stop every search that is under way."""
         self._end()
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _end(self) -> None:
         self._closing.set()
@@ -128,47 +136,76 @@ class Searches:
         if not mine and self._over.is_set():
             raise _closing()
         if not mine:
-            raise ProblemError(503, "The desk is busy and your turn did not come. Try again later.", headers=RETRY)
+            raise _busy()
 
     async def _do(self, work: Callable[[Q], T], question: Q, gone: asyncio.Future[None]) -> T:
-        flag, closing = threading.Event(), self._closing
+        loop, flag, closing = asyncio.get_running_loop(), threading.Event(), self._closing
         end = time.monotonic() + self._settings.time_limit
+        answer: asyncio.Future[T] = loop.create_future()
 
         def stop() -> bool:
             return flag.is_set() or closing.is_set() or time.monotonic() > end
 
-        def watched_work() -> T:
-            with one_thread(), stop_when(stop):
-                return work(question)
+        def search() -> None:
+            found, failed = None, None
+            try:
+                with one_thread(), stop_when(stop):
+                    found = work(question)
+            except BaseException as error:
+                failed = error
+            with suppress(RuntimeError):  # the desk has closed meanwhile
+                loop.call_soon_threadsafe(self._ended, answer, found, failed)
 
         self._under_way += 1
         self._metrics.running.inc()
+        late = loop.call_later(self._settings.time_limit + self._settings.grace, self._give_up, answer)
+        answer.add_done_callback(lambda _: late.cancel())
+        answer.add_done_callback(self._leave)
+        # a daemon, since nobody can wait at the end for a thread that is stuck
         try:
-            future = asyncio.get_running_loop().run_in_executor(self._pool, watched_work)
-        except RuntimeError:  # the desk is closing
-            self._leave(None)
-            raise _closing() from None
-        future.add_done_callback(self._leave)
-        most = self._settings.time_limit + self._settings.grace
+            threading.Thread(target=search, name="armin-search", daemon=True).start()
+        except RuntimeError:  # the system has no thread left
+            answer.set_exception(_busy())
         try:
-            both: set[asyncio.Future[Any]] = {future, gone}
-            await asyncio.wait(both, timeout=most, return_when=asyncio.FIRST_COMPLETED)
+            both: set[asyncio.Future[Any]] = {answer, gone}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         finally:
             flag.set()
-        if future.done():
-            return future.result()
-        if gone.done():
-            self._metrics.stopped.inc()
-            raise _left()
-        raise ProblemError(504, "The answer took too long and was given up. Give more values, or try again later.")
+        if answer.done():
+            return answer.result()
+        self._metrics.stopped.inc()
+        raise _left()
 
-    def _leave(self, future: asyncio.Future[Any] | None) -> None:
-        """The thread is free again; an error that nobody waits for is looked at, so that nobody prints it."""
+    def _ended(self, answer: asyncio.Future[T], found: Any, error: BaseException | None) -> None:
+        """A thread is free again."""
+        if answer.done():  # it was given up
+            self._stuck -= 1
+            self._metrics.stuck.dec()
+        elif error is None:
+            answer.set_result(found)
+        else:
+            answer.set_exception(error)
+
+    def _give_up(self, answer: asyncio.Future[Any]) -> None:
+        """A thread does not end, although its time is over and it was told to stop."""
+        self._stuck += 1
+        self._metrics.stuck.inc()
+        end = ", and this worker is replaced" if self.worn_out else ""
+        log.error("a search does not end and is left behind (%d of %d)%s", self._stuck, self._settings.concurrency, end)
+        text = "The answer took too long and was given up. Give more values, or try again later."
+        answer.set_exception(ProblemError(504, text))
+
+    def _leave(self, answer: asyncio.Future[Any]) -> None:
+        """A turn is over; an error that nobody waits for is looked at, so that nobody prints it."""
         self._under_way -= 1
         self._metrics.running.dec()
         self._turns.release()
-        if future is not None and not future.cancelled():
-            future.exception()
+        if not answer.cancelled():
+            answer.exception()
+
+
+def _busy() -> ProblemError:
+    return ProblemError(503, "The desk is busy and your turn did not come. Try again later.", headers=RETRY)
 
 
 def _closing() -> ProblemError:

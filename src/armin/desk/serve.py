@@ -9,68 +9,66 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from armin.desk.settings import SHARED, DeskSettings, is_loopback
-from armin.desk.turns import Taker, Turns
-from armin.errors import ArminError, MissingDependencyError, ParameterError
+from armin.desk.workers import end_with_parent, supervise
+from armin.errors import ArminError, MissingDependencyError, ModelError, ParameterError
+
+if TYPE_CHECKING:
+    from armin.bundle import Bundle
 
 __all__ = ["check_host", "serve"]
 
 
 @dataclass(frozen=True)
-class _Factory:
-    """Makes the application in the process that serves it; small, since it travels there."""
+class _Work:
+    """What a worker does in its own process; small, since it travels there."""
 
     path: str
+    digest: str
     settings: DeskSettings
     trust: bool
-    trusted_keys: tuple[Path, ...] = ()
+    trusted_keys: tuple[Path, ...]
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
-    def __call__(self) -> Any:
-        from armin.bundle import load_bundle
-        from armin.desk.app import create_app
-        from armin.desk.service import Service, warm_up
-
-        bundle = load_bundle(self.path, trust=self.trust, trusted_keys=self.trusted_keys)
-        _log_to_stderr()
-        warnings.simplefilter("ignore")  # a library's warning may quote what a person typed
-        warm_up(Service(bundle, self.settings))
-        return create_app(bundle, self.settings, self.secret)
-
-    def server(self, held: Callable[[int], None] | None = None) -> Any:
-        """Who serves it; ``held`` is told how many connections there are."""
-        from armin.desk.server import make_server
-
-        return make_server(self(), self.settings, held)
-
-
-@dataclass(frozen=True)
-class _Work:
-    """What a worker does in its own process."""
-
-    factory: _Factory
-
-    def __call__(self, listener: socket.socket, pipe: Connection, turns: Turns) -> None:
-        from armin.desk.workers import Beat
-
+    def __call__(self, listener: socket.socket, pipe: Connection) -> None:
+        end_with_parent(self.settings.stopping)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to everybody; the supervisor decides
         try:
-            server = self.factory.server(turns.hold)
+            self._serve(listener, pipe)
         except ArminError as error:
-            pipe.send(Beat(refused=error))
+            pipe.send(error)
             return
-        server.beat = lambda requests: pipe.send(Beat(requests))
-        turns.hold(0)
-        with suppress(KeyboardInterrupt):
-            server.run(sockets=[Taker.of(listener, turns)])
+        signal.raise_signal(signal.SIGTERM)  # a stuck search may be in code that does not let the interpreter end
+
+    def _serve(self, listener: socket.socket, pipe: Connection) -> None:
+        from armin.desk.app import create_app
+        from armin.desk.server import Server
+
+        _log_to_stderr()
+        warnings.simplefilter("ignore")  # a library's warning may quote what a person typed
+        bundle = _within(self.settings.starting, self._load, self.path)
+        if bundle.caution:
+            logging.getLogger("armin.desk").warning("%s", bundle.caution)
+        app = create_app(bundle, self.settings, self.secret)
+        Server(app, self.settings, lambda: pipe.send(None)).serve_at(listener)
+
+    def _load(self) -> Bundle:
+        """The bundle that the desk began with, once it has answered a question: all workers answer by one bundle."""
+        from armin.bundle import load_bundle
+        from armin.desk.service import Service, warm_up
+
+        bundle = load_bundle(self.path, trust=self.trust, trusted_keys=self.trusted_keys, digest=self.digest)
+        warm_up(Service(bundle, self.settings))
+        return bundle
 
 
 def serve(
@@ -84,22 +82,21 @@ def serve(
     settings: DeskSettings | None = None,
     ready: Callable[[], None] | None = None,
     trusted_keys: tuple[Path, ...] = (),
-    trial: bool = False,
 ) -> None:
-    """Serve a bundle until interrupted.
+    """Serve a bundle until interrupted. All workers serve the file that is there at the start.
 
     Parameters
     ----------
     bundle_path : the file
     host : where to listen; any other host than this machine needs a key
     port : where to listen
-    workers : processes; a worker that dies or falls silent is replaced, and only the requests that it held are lost
+    workers : processes; one that dies or falls silent is replaced, and only the requests that it held are lost. They
+        are started anew from your program: call ``serve`` under ``if __name__ == "__main__"``
     api_key : what callers must send as ``X-API-Key``
-    trust : load a bundle that holds pickles or unknown types; see :func:`armin.bundle.load_bundle`
+    trust : load a bundle that is not signed or holds unknown types; see :func:`armin.bundle.load_bundle`
     settings : further limits; ``api_key`` here wins over theirs
-    ready : called once when the desk answers; with several workers, when the first of them does
-    trusted_keys : PEM files with public keys; if there are any, the bundle must be signed with one of them
-    trial : load the bundle in a process of its own first; see :func:`armin.bundle.try_bundle`
+    ready : called once, when the first worker answers
+    trusted_keys : PEM files with the public keys of others whose bundles are served
 
     Examples
     --------
@@ -124,35 +121,42 @@ def serve(
         raise MissingDependencyError(
             "The desk needs uvicorn, which is not installed. Install it with: pip install 'armin[web]'."
         ) from None
-    if trial:
-        from armin.bundle import try_bundle
+    from armin.bundle.archive import file_digest
 
-        try_bundle(bundle_path)
-    factory = _Factory(str(bundle_path), limits, trust, trusted_keys)
-    with _bound(host, port) as listener:
-        _allow_files(limits.connections)
-        if workers == 1:
-            server = factory.server()
-            server.ready = ready
-            with suppress(KeyboardInterrupt):  # the usual way to stop it
-                server.run(sockets=[listener])
-            return
+    digest = file_digest(bundle_path)
+    with _bound(host, port) as listener, tempfile.TemporaryDirectory(prefix="armin-metrics-") as folder:
         _log_to_stderr()
-        _run_many(_Work(factory), listener, workers, limits, ready)
-
-
-def _run_many(
-    work: _Work, listener: socket.socket, workers: int, limits: DeskSettings, ready: Callable[[], None] | None
-) -> None:
-    """Workers that are replaced when they die, and that count in a folder which their environment names."""
-    from armin.desk.workers import Supervisor
-
-    with tempfile.TemporaryDirectory(prefix="armin-metrics-") as folder:
+        _allow_files(limits.connections)
         os.environ[SHARED] = folder
         try:
-            Supervisor(work, listener, workers, limits, folder, ready).run()
+            work = _Work(str(bundle_path), digest, limits, trust, trusted_keys)
+            supervise(work, listener, workers, limits, folder, ready)
         finally:
             del os.environ[SHARED]
+
+
+def _within(seconds: float, load: Callable[[], Bundle], path: str) -> Bundle:
+    """What ``load`` returns, on a thread that is left behind if it takes longer: nothing stops a sampler half-way."""
+    found: list[Bundle] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(load())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work, daemon=True, name="armin-start")
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not found:
+        raise ModelError(
+            f"{path!r} was not loaded and had not answered one question after {seconds:g} seconds: it is not served. "
+            "Pack it with a quicker sampler or model, or give it more time: starting=... (--starting SECONDS)."
+        )
+    return found[0]
 
 
 def _allow_files(connections: int) -> None:
@@ -168,22 +172,16 @@ def _allow_files(connections: int) -> None:
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """A socket that does not listen yet: an address that cannot be had is refused before anything is loaded."""
+    """An address that cannot be had is refused before anything is loaded; whoever comes before that waits."""
+    if not 0 <= port <= 65535:  # of these Python leaves a socket behind
+        raise ParameterError(f"The port of the desk must be a number from 0 to 65535. Got {port!r} instead.")
     bare = host.strip("[]")
-    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
-    # the protocol is named, as asyncio sends small answers at once (TCP_NODELAY) only where it sees that it is TCP
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if sys.platform != "win32":  # there it means something else
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((bare, port))
-    except (OSError, OverflowError) as error:
-        bound.close()
-        reason = getattr(error, "strerror", None) or "a port is a number from 0 to 65535"
+        return socket.create_server((bare, port), family=socket.AF_INET6 if ":" in bare else socket.AF_INET)
+    except OSError as error:
         raise ParameterError(
-            f"The desk cannot listen on {host}, port {port}: {reason}. Choose another port or host."
+            f"The desk cannot listen on {host}, port {port}: {error.strerror}. Choose another port or host."
         ) from None
-    return bound
 
 
 def check_host(host: str, api_key: str) -> None:

@@ -349,8 +349,9 @@ def warm_up(service: Service) -> None:
     """Answer once for nobody in particular, so that the first person does not wait for the search to be loaded."""
     features = service.schema.features
     rows: list[Row] = [person["row"] for person in service.bundle.people[:1]]
-    first = next((i for i, f in enumerate(features) if not f.actionable), 0)
-    rows.append({f.name: None if i == first and len(features) > 1 else _middle(f) for i, f in enumerate(features)})
+    # two blanks, as a sampler may draw one blank in another way than several
+    blank = sorted(range(len(features)), key=lambda i: features[i].actionable)[: min(2, len(features) - 1)]
+    rows.append({f.name: None if i in blank else _middle(f) for i, f in enumerate(features)})
     explainer = service.bundle.explainer
     searching = copy(explainer)
     if explainer.method == "auto":  # small forms are listed, larger ones are searched

@@ -15,8 +15,8 @@ __all__ = ["SHARED", "DeskSettings", "is_loopback"]
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable that names the folder in which several workers count together."""
 LEAST = {
-    "concurrency": 1, "queue": 0, "max_bytes": 256, "most_plans": 1, "connections": 2, "peer_connections": 1,
-    "per_minute": 0, "per_day": 0, "grace": 0, "notice": 0, "drain": 0, "silence": 1, "recycle": 0,
+    "concurrency": 1, "queue": 0, "max_bytes": 256, "most_plans": 1, "connections": 2,
+    "per_minute": 0, "per_day": 0, "grace": 0, "notice": 0, "drain": 0, "silence": 1,
 }  # fmt: skip
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -33,18 +33,17 @@ class DeskSettings:
     time_limit : seconds of search for one request
     grace : seconds beyond ``time_limit`` for what cannot be stopped half-way, before the request is given up
     patience : seconds that a request waits for its turn, that a body may take to arrive, and an answer to be taken
-    concurrency : requests that are worked on at once, in each worker
+    concurrency : requests that are worked on at once, in each worker; one with so many that do not end is replaced
     queue : further requests that may wait, in each worker
     most_plans : the most alternatives that one request may ask for
     header_time : seconds that the head of a request may take to arrive; then its connection is closed
     connections : open connections in each worker; one more takes the place of one that waits for nothing
-    peer_connections : the same from one address; proxies are not counted
     proxies : addresses of proxies that are believed when they say (``X-Forwarded-For``) who asks
     per_minute, per_day : questions of one client, all workers together; 0 for no limit
     notice : seconds between a signal to stop and the end of new connections, in which ``/readyz`` says no
     drain : seconds after that for requests under way; then searches return their best so far
+    starting : seconds in which a worker must have loaded the bundle and answered one question with it
     silence : seconds without a sign of life after which a worker is replaced
-    recycle : requests after which a worker is replaced by a fresh one; 0 for never
     organisation : who writes the letters; without it they are drafts
     pack : what the letters must say; see :func:`armin.letter.packs`
     fields : what the pack needs to be told by the company
@@ -72,14 +71,13 @@ class DeskSettings:
     most_plans: int = 5
     header_time: float = 10.0
     connections: int = 1000
-    peer_connections: int = 200
     proxies: tuple[str, ...] = ()
     per_minute: int = 0
     per_day: int = 0
     notice: float = 0.0
     drain: float = 10.0
+    starting: float = 120.0
     silence: float = 10.0
-    recycle: int = 0
     organisation: str = ""
     pack: str = "plain"
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -91,7 +89,7 @@ class DeskSettings:
                 raise ParameterError(
                     f"The '{name}' setting of the desk must be at least {least}. Got {getattr(self, name)!r} instead."
                 )
-        for name in ("time_limit", "patience", "header_time"):
+        for name in ("time_limit", "patience", "header_time", "starting"):
             if not getattr(self, name) > 0:
                 raise ParameterError(
                     f"The '{name}' setting of the desk must be a positive number of seconds. "

@@ -9,7 +9,7 @@ export const served = (text) => h("span", { lang: "en" }, text);
 
 const LOOK = {
   plan: ["badge_proved", "good"], best_so_far: ["badge_so_far", "care"], already_accepted: ["badge_accepted", "good"],
-  tell: ["badge_tell", "care"], no_recourse: ["badge_none", "care"], out_of_time: ["badge_time", "care"],
+  falls_short: ["badge_short", "care"], tell: ["badge_tell", "care"], no_recourse: ["badge_none", "care"], out_of_time: ["badge_time", "care"],
 };
 
 function badge(recourse, other) {
