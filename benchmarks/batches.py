@@ -47,38 +47,28 @@ def at_work(pid: int) -> list[int]:
     return found
 
 
-class Answered:
-    """How many rows are in a run's file, which is being written; what was counted is not read again."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.at = 0
-        self.lines = 0
-
-    def __call__(self) -> int:
-        if self.path.exists():
-            with self.path.open("rb") as stream:
-                stream.seek(self.at)
-                new = stream.read()
-            self.at += len(new)
-            self.lines += new.count(b"\n")
-        return max(0, self.lines - 1)
+def answered(parts: Path) -> int:
+    """How many rows are in the part files of a run that goes on; the last part may have fewer than the others."""
+    manifest = parts / "manifest.json"
+    if not manifest.exists():
+        return 0
+    size: int = json.loads(manifest.read_bytes())["rows_per_part"]
+    return size * len(list(parts.glob("part-*.json")))
 
 
 def disturbed(folder: Path, rows: int, every: float, parents: int) -> tuple[int, int, float]:
     """Killed processes, killed commands, and seconds."""
     rng, start = random.Random(0), time.monotonic()  # noqa: S311  not a secret
     marks = [rows * (i + 1) // (parents + 1) for i in range(parents)]
-    answered = Answered(folder / "disturbed.jsonl.part")
+    parts = folder / "disturbed.jsonl.parts"
     killed = 0
     process, last = command(folder, "disturbed.jsonl"), time.monotonic()
     while process.poll() is None:
         time.sleep(0.1)
-        if marks and answered() >= marks[0]:
+        if marks and answered(parts) >= marks[0]:
             marks.pop(0)
             process.kill()
             process.wait()
-            answered = Answered(answered.path)  # a line that was cut off is taken away
             process, last = command(folder, "disturbed.jsonl", "--resume"), time.monotonic()
         elif time.monotonic() - last >= every and (workers := at_work(process.pid)):
             os.kill(rng.choice(workers), signal.SIGKILL)
