@@ -13,6 +13,7 @@ from __future__ import annotations
 __all__ = [
     "ArminError",
     "AuditError",
+    "BundleChangedError",
     "DataError",
     "MissingDependencyError",
     "ModelError",
@@ -50,6 +51,10 @@ class DataError(ArminError, ValueError):
         self.rule = rule
 
 
+class BundleChangedError(DataError):
+    """The file of a bundle is another one than the one that is wanted."""
+
+
 class ModelError(ArminError, TypeError):
     """A model cannot be read exactly."""
 
@@ -79,6 +84,39 @@ class MissingDependencyError(ArminError, ImportError):
 
 class RowError(ArminError, RuntimeError):
     """One row of many could not be explained, through no rule of ours: a model raised an error, a process died."""
+
+
+class RefusedError(RowError, ValueError):
+    """The user's own classifier raised an error about rows that its schema allows.
+
+    Attributes
+    ----------
+    short : that error, in a line
+    """
+
+    short: str = ""
+
+    @classmethod
+    def of(cls, error: Exception) -> RefusedError:
+        """What is said about an error of the classifier."""
+        if isinstance(error, RefusedError):
+            return error
+        found = cls(
+            f"The classifier raised {_line(error)} The schema allows the rows that it was asked about: give the schema "
+            "the bounds and categories that the classifier takes, or let the classifier take what the schema allows."
+        )
+        found.short = _line(error)
+        return found
+
+
+def _line(error: Exception) -> str:
+    """An error in a line.
+
+    >>> _line(ValueError("no such town")), _line(AssertionError())
+    ('ValueError: no such town.', 'AssertionError.')
+    """
+    text = next(iter(str(error).strip().splitlines()), "").rstrip(".")
+    return f"{type(error).__name__}: {text}"[:300] + "." if text else f"{type(error).__name__}."
 
 
 class AuditError(ArminError, RuntimeError):

@@ -19,7 +19,9 @@ class WeightedL1(BaseCost, alias="l1", summary="sum of changes in units of their
     def _move(self, known: Distribution, before: FloatArray, after: FloatArray) -> FloatArray:
         if known.feature.kind == "categorical":
             share = known.shares[after.astype(np.intp)]
-            return np.asarray(1 / np.sqrt(share * (1 - share)))
+            spread = np.sqrt(share * (1 - share))
+            # to the only category that there is, nobody changes
+            return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
         return np.abs(after - before) / known.spread
 
 

@@ -141,17 +141,7 @@ def _worked_out(
         fitted, world, posed.stated, judged, sample, fresh,
         confidence=confidence, locked=locked, steps=steps, calibration=calibration,
     )  # fmt: skip
-    return _weighed(answer, fitted.settings.confidence), posed, judged
-
-
-def _weighed(answer: Recourse, asked: float) -> Recourse:
-    """The answer with a note where fresh completions say that its plan works for fewer than was asked for."""
-    share = None if answer.fresh is None else answer.fresh.share
-    if not answer.changes or answer.confidence is None or share is None or share >= asked - 1e-9 or asked == 1.0:
-        return answer
-    if answer.world.reapply == "blank":
-        return answer
-    return replace(answer, notes=(*answer.notes, Message("share.weaker", asked=asked, share=share)))
+    return answer, posed, judged
 
 
 def _accepted(fitted: Fitted, world: World, codes: FloatArray, start: float) -> Recourse:

@@ -17,7 +17,7 @@ from armin.explainer.telling import Teller, Told
 from armin.promise import Calibration
 from armin.recourse import Recourse
 from armin.schema import Feature
-from armin.words import Message, Name
+from armin.words import Message, Name, Printable
 
 __all__ = ["AskOrAct", "Question", "Told", "ask_or_act"]
 
@@ -28,8 +28,8 @@ CLEARLY = 0.02
 """A plan that is cheaper by less than this share, or than chance explains, is not clearly cheaper."""
 
 
-@dataclass(frozen=True)
-class Question:
+@dataclass(frozen=True, repr=False)
+class Question(Printable):
     """What telling one blank would be worth. Every claim is about the values that were tried.
 
     Attributes
@@ -135,8 +135,8 @@ class Question:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class AskOrAct:
+@dataclass(frozen=True, repr=False)
+class AskOrAct(Printable):
     """Whether to tell more or to act now. Print it, show it in a notebook, or take ``to_dict``.
 
     Attributes
@@ -240,13 +240,10 @@ class AskOrAct:
     def __str__(self) -> str:
         return "\n".join([self.sentence, *(f"  - {question.sentence}" for question in self.questions)])
 
-    def _repr_html_(self) -> str:
-        return self.html()
-
-    def html(self) -> str:
-        """The answer as HTML, as notebooks show it."""
-        items = "".join(f"<li>{escape(question.sentence)}</li>" for question in self.questions)
-        return f"<div><strong>{escape(self.sentence)}</strong>{f'<ul>{items}</ul>' if items else ''}</div>"
+    def html(self, language: str = "en") -> str:
+        """The answer as HTML in a language; notebooks show it in English."""
+        items = "".join(f"<li>{escape(question.text(language))}</li>" for question in self.questions)
+        return f"<div><strong>{escape(self.text(language))}</strong>{f'<ul>{items}</ul>' if items else ''}</div>"
 
 
 def ask_or_act(

@@ -17,14 +17,14 @@ from armin.explainer.fitted import Fitted
 from armin.explainer.world import find_world
 from armin.impute import Sampler, as_sampler, compared_samplers
 from armin.recourse import Recourse
-from armin.words import Message, catalogue
+from armin.words import Message, Printable, catalogue
 from armin.words.numbers import figure_digits
 
 __all__ = ["Comparison", "compare", "sampled_by"]
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Printable):
     """The plans of several explainers for one row.
 
     Attributes
@@ -98,9 +98,6 @@ class Comparison:
     def text(self, language: str = "en") -> str:
         """The comparison as text in a language, such as "de"; ``print`` shows it in English."""
         return f"{self.message.text(language)}\n\n{self.to_frame(language).to_string()}"
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 def compare(ways: Mapping[str, Fitted], codes: FloatArray, plans: Mapping[str, Recourse]) -> Comparison:

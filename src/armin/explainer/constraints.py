@@ -70,7 +70,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
         lambda value: callable(value) or value in METHODS,
         f"one of {', '.join(map(repr, METHODS))}, or a function from a problem to a solution",
     ),
-    "solver": _one_of("highs", "gurobi", "scip"),
+    "solver": _one_of("highs", "gurobi"),
     "time_limit": Constraint(
         lambda value: value is None or (_number(value) and value > 0), "a positive number of seconds, or None"
     ),
@@ -86,8 +86,8 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
 
     >>> check_parameters("ARMIN", {"solver": "foo"})
     Traceback (most recent call last):
-    armin.errors.ParameterError: The 'solver' parameter of ARMIN must be one of 'highs', 'gurobi' or 'scip'. Got 'foo' instead.
-    """  # noqa: E501
+    armin.errors.ParameterError: The 'solver' parameter of ARMIN must be one of 'highs' or 'gurobi'. Got 'foo' instead.
+    """
     for what, constraint in CONSTRAINTS.items():
         if what in parameters and not constraint.holds(parameters[what]):
             given = parameters[what]

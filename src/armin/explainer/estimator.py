@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cache, partial
@@ -25,7 +25,7 @@ from armin.explainer.compare import Comparison, compare, sampled_by
 from armin.explainer.constraints import check_parameters, check_whole
 from armin.explainer.fitted import Fitted
 from armin.explainer.judge import MisreadError
-from armin.explainer.many import asked_of, each_row, foreseen, stored, tracked
+from armin.explainer.many import TableRows, each_row, foreseen, question_of, stored, tracked
 from armin.explainer.memory import GuessingJudge, guessed_wrong
 from armin.explainer.reading import read_or_ask
 from armin.explainer.reasons import chosen_people
@@ -41,7 +41,8 @@ from armin.promise import Calibration
 from armin.recourse import Failure, Plans, Recourse, RecoursePath, Recourses
 from armin.recourse.origin import Origin
 from armin.recourse.recheck import Recheck
-from armin.schema import Rows, Schema, is_foreign
+from armin.schema import Carried, Rows, Schema, is_foreign
+from armin.schema.frames import as_frame, types_of
 from armin.words import Message
 
 __all__ = ["Explainer"]
@@ -70,7 +71,7 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         max_options: int = 100,
         grid: Grid = "human",
         method: str | Callable[[Problem], Solution] = "auto",
-        solver: Literal["highs", "gurobi", "scip"] = "highs",
+        solver: Literal["highs", "gurobi"] = "highs",
         time_limit: float | None = 60.0,
         n_fresh: int = 1000,
         random_state: int | None = 0,
@@ -122,15 +123,15 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self
         """
         self.check()
-        frame = self.schema.frame(X)
-        like = frame.iloc[:0] if isinstance(X, pd.DataFrame) or is_foreign(X) else None
-        self._learn(self.schema.encode(frame, clip=True), like)
-        if self.schema.carried:
-            self.along_ = self.schema.carried_by(frame.head(64))
+        rows = as_frame(X) if is_foreign(X) else X
+        frame = self.schema.frame(rows)
+        along = self.schema.carried_by(frame.head(64)) if self.schema.carried else None
+        like = types_of(rows, foreign=is_foreign(X)) if isinstance(rows, pd.DataFrame) else None
+        self._learn(self.schema.encode(frame, clip=True), like, along)
         return self
 
-    def _learn(self, codes: FloatArray, like: pd.DataFrame | None) -> None:
-        """Learn from training codes; ``like`` is an empty frame with the training data's types."""
+    def _learn(self, codes: FloatArray, like: pd.DataFrame | None, along: Carried | None) -> None:
+        """Learn from training codes; ``like`` and ``along`` as in :meth:`bind`."""
         cost = deepcopy(as_cost(self.cost)).fit(codes, self.schema)
         spec = self.sampler.judge if isinstance(self.sampler, NativeMissing) else self.sampler
         # many small regressions
@@ -138,7 +139,7 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             sampler = deepcopy(as_sampler(spec)).fit(codes, self.schema)
         if isinstance(sampler, AutoSampler):
             logging.getLogger("armin").info("%s", sampler.message)
-        self.bind(like, cost=cost, sampler=sampler)
+        self.bind(like, cost=cost, sampler=sampler, along=along)
         self.background_ = chosen_people(codes, self.random_state)
 
     @property
@@ -167,14 +168,16 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         sampler: Sampler,
         imputer: Imputer | None = None,
         origin: Origin | None = None,
+        along: Carried | None = None,
     ) -> Self:
         """Put a classifier and what was learned before together, without learning anything.
 
         Parameters
         ----------
-        like : an empty frame with the types of the training data; None if it was an array
+        like : an empty frame with the columns of the training data; None if it was an array
         cost, sampler, imputer : fitted
         origin : the fingerprints of the bundle that all this comes from, if it does
+        along : what training rows have in the columns that are carried along
 
         Returns
         -------
@@ -182,7 +185,7 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             Fitted.
         """
         self.check()
-        decision = Oracle(self.classifier, self.schema, like, self.desired, self.threshold)
+        decision = Oracle(self.classifier, self.schema, like, self.desired, self.threshold, along=along)
         oracle = decision.stricter(self.margin) if self.margin else decision
         read = read_or_ask(oracle, self.method, self.max_options)
         self.fitted_ = Fitted(
@@ -190,6 +193,8 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             imputer, isinstance(self.sampler, NativeMissing), oracle is not decision,
             origin=origin or Origin.of(self.schema),
         )  # fmt: skip
+        if along is not None:
+            self.along_ = along
         self._checked = ()
         self._bound = {name: getattr(self, name) for name in self.learned} | {"blackbox": self.method == "blackbox"}
         self.n_features_in_ = len(self.schema)
@@ -496,8 +501,9 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         n_jobs : how many rows at once, as in joblib; the answers do not depend on it. A process that dies loses
             nothing: the rows that it held are explained again
         progress : whether to show a progress bar
-        store : a file to which every answer is written as it comes. If it is there, the rows that it holds are not
-            explained again; it must be of the same question. Such answers are as :meth:`Recourse.from_dict` says
+        store : a folder to which answers are written as they come, in part files. If it is there, the rows that it
+            holds are not explained again; it must be of the same question. Such answers are as
+            :meth:`Recourse.from_dict` says
 
         Returns
         -------
@@ -507,19 +513,16 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if isinstance(frame, Mapping | pd.Series):
             raise DataError(f"explain_many takes a table. Got a {type(frame).__name__}; one row goes to explain(row).")
         table = fitted.schema.frame(frame)
-        rows = list(zip(table.index, table.astype(object).to_dict("records"), strict=True))
-        self._prepare_many(fitted, [row for _, row in rows], locked)
-        explain = partial(self._explain_block, locked=tuple(locked))
-
-        def answers_to(numbers: Sequence[int]) -> Iterator[tuple[int, Recourse | Failure]]:
-            return each_row(explain, [rows[number] for number in numbers], n_jobs)
+        rows = TableRows(table)
+        self._prepare_many(fitted, (row for _, row in rows), locked)
+        answers_to = partial(each_row, partial(self._explain_block, locked=tuple(locked)), rows, n_jobs)
 
         found: Iterable[tuple[int, Recourse | Failure]]
         if store is None:
             found = answers_to(range(len(rows)))
         else:
-            asked = asked_of(self.classifier, fitted, rows, locked)
-            found = stored(answers_to, store, asked, table.index, fitted.schema)
+            question = question_of(self.classifier, fitted, rows, locked)
+            found = stored(answers_to, store, question, table.index, fitted.schema)
         every = dict(tracked(found, len(rows)) if progress else found)
         return Recourses(tuple(every[number] for number in range(len(rows))), tuple(table.index))
 
@@ -563,7 +566,7 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Whether rows may be explained by the reading of the model, if it is compared with the model afterwards."""
         return True
 
-    def _prepare_many(self, fitted: Fitted, rows: Sequence[Mapping[str, Any]], locked: Collection[str]) -> None:
+    def _prepare_many(self, fitted: Fitted, rows: Iterable[Mapping[str, Any]], locked: Collection[str]) -> None:
         """What is found out once for many rows, before they are shared out."""
 
     def _untested(self, level: float, codes: FloatArray, locked: Collection[str]) -> tuple[Message, ...]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
-from armin.errors import DataError, ParameterError
+from armin.errors import DataError, ParameterError, RefusedError
 from armin.explainer.memory import GuessingJudge
 from armin.explainer.settings import Settings
 from armin.impute import Imputer, RowSampler, Sampler, row_sampler
@@ -175,8 +175,8 @@ class Fitted:
         asked = self.decision.behind if isinstance(self.decision, GuessingJudge) else self.decision
         try:
             asked.accepts(codes[None, :])
-        except Exception as error:  # whatever a user's pipeline raises when it meets a blank
-            return f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"[:300]
+        except RefusedError as error:
+            return error.short[:-1]
         return None
 
 

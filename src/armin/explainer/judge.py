@@ -19,6 +19,7 @@ from armin.explainer.state import demand
 from armin.explainer.world import World
 from armin.problem import Choice, PathPoint, Problem, Solution, Status
 from armin.problem.stated import Stated
+from armin.solve.stopping import Callback, stopped
 
 __all__ = [
     "Judged", "MisreadError", "at_level", "guessed", "judge", "judge_choices", "judge_path",
@@ -29,6 +30,13 @@ Found = TypeVar("Found")
 
 MOST_REPAIRS = 50
 """How often an action that the user's own model refuses is replaced by the next best before giving up."""
+
+WATCH_SHARE, PATH_SHARE, STEP_SHARE = 0.5, 0.75, 0.5
+"""Of the time that is left: what a search may take before fresh completions look at what it has found; what the path
+may take; and each search for a higher demand."""
+
+LEAST_STEP = 0.02
+"""From one demand to the next, as a share of the completions."""
 
 
 class MisreadError(Exception):
@@ -56,7 +64,14 @@ class Judged:
 
 
 def judge(
-    fitted: Fitted, world: World, stated: Stated, problem: Problem, fresh: Sample | None = None, *, drawn: bool = False
+    fitted: Fitted,
+    world: World,
+    stated: Stated,
+    problem: Problem,
+    fresh: Sample | None = None,
+    *,
+    drawn: bool = False,
+    callback: Callback | None = None,
 ) -> Judged:
     """Solve, and let the user's own model judge; an action that it refuses is replaced by the next best.
 
@@ -66,6 +81,7 @@ def judge(
     problem : what is asked of it
     fresh : other completions to judge the action by
     drawn : whether the candidates were drawn as rejected; if the reading of the model did that, the model is asked too
+    callback : called now and then with the best so far; returning False stops the search
 
     Raises
     ------
@@ -74,7 +90,7 @@ def judge(
     """
     spent = 0.0
     for _ in range(MOST_REPAIRS):
-        solution = fitted.settings.solving(problem)
+        solution = fitted.settings.solving(problem, callback)
         spent += solution.seconds
         if solution.choice is None:
             nobody = np.zeros(problem.n_candidates, dtype=bool)
@@ -106,22 +122,86 @@ def judge_until_fresh(
 
     The completions that chose a plan flatter it: of many plans that are about good enough, the one that they happen to
     favour wins. Fresh completions do not know which plan was chosen. Where they fall short of ``level``, the path holds
-    the cheapest plan for every higher demand; the cheapest of these that fresh completions confirm is the answer, and
-    the surest if they confirm none.
+    the cheapest plan for every higher demand; the cheapest of these that fresh completions confirm is the answer. Where
+    time is too short for the path, plans for higher demands are looked for without proof. If none is confirmed, the
+    answer is the surest.
     """
     start = time.perf_counter()
-    found = judge(fitted, world, stated, stated.problem, fresh, drawn=drawn)
     if fresh is None or not fitted.settings.checks or not stated.asks_completions:
+        return judge(fitted, world, stated, stated.problem, fresh, drawn=drawn)
+    watch = _Watch(fitted, world, stated, fresh, level)
+    found = judge(fitted, world, stated, stated.problem, fresh, drawn=drawn, callback=watch)
+    if found.fresh is None or _confirms(fresh, found, level):
         return found
-    if found.fresh is None or _share(fresh, found.fresh) >= level - 1e-9:
-        return found
+    if found.solution.status is Status.OPTIMAL:
+        points = _until_sure(fitted, world, stated, found, fresh, level)
+    else:  # where one plan takes too long to prove, a path of them does
+        points = watch.confirmed or _demanding_more(fitted, world, stated, found, fresh, level)
     problem = stated.problem
-    points = _until_sure(fitted, world, stated, found, fresh, level)
     sure = [found, *(point for point in points if problem.enough(float(problem.weights[point.accepted].sum())))]
     sure.sort(key=lambda point: point.solution.cost or 0.0)
     shares = [0.0 if point.fresh is None else _share(fresh, point.fresh) for point in sure]
     best = next((i for i, share in enumerate(shares) if share >= level - 1e-9), int(np.argmax(shares)))
     return replace(sure[best], solution=replace(sure[best].solution, seconds=time.perf_counter() - start))
+
+
+class _Watch:
+    """Looks at what a search has found once part of the time is gone, and ends it where fresh completions disagree.
+
+    So that there is time left to look for a plan that they confirm. Where they agree, the search goes on.
+
+    Attributes
+    ----------
+    confirmed : plans with which fresh completions agreed
+    """
+
+    def __init__(self, fitted: Fitted, world: World, stated: Stated, fresh: Sample, level: float) -> None:
+        self.about, self.fresh, self.level = (fitted, world, stated), fresh, level
+        self.patience = WATCH_SHARE * fitted.settings.solving.left
+        self.confirmed: list[Judged] = []
+        self.seen: Choice | None = None
+
+    def __call__(self, solution: Solution) -> bool:
+        if solution.choice is None or solution.choice == self.seen or solution.seconds < self.patience:
+            return True
+        self.seen, problem = solution.choice, self.about[2].problem
+        one = judge_choices(*self.about, [solution], self.fresh)[0]
+        if not problem.enough(float(problem.weights[one.accepted].sum())):
+            return True  # the model refuses it, which is seen to when the search has ended
+        if not _confirms(self.fresh, one, self.level):
+            return False
+        self.confirmed.append(replace(one, demand=problem.required))
+        return True
+
+
+def _demanding_more(
+    fitted: Fitted, world: World, stated: Stated, first: Judged, fresh: Sample, level: float
+) -> list[Judged]:
+    """Plans for rising demands, until fresh completions confirm one or time is up; that they are cheapest is not known.
+
+    Each demand is as much higher than the one before as the plan fell short of ``level``.
+    """
+    solving, found = fitted.settings.solving, list[Judged]()
+    total = float(stated.weights.sum())
+    asked, bound, last = max(level, (first.demand - stated.base) / total), first.solution.bound, first
+    while last.fresh is not None and not _confirms(fresh, last, level):
+        short = level - _share(fresh, last.fresh)
+        if asked >= 1.0 or solving.used_up or stopped():
+            break
+        asked = min(1.0, asked + max(short, LEAST_STEP))
+        one = fitted.varied(solving=solving.sharing(STEP_SHARE))
+        watch = _Watch(one, world, stated, fresh, level)
+        last = judge(one, world, stated, stated.problem.demanding(demand(stated, asked)), fresh, callback=watch)
+        found += watch.confirmed
+        if last.solution.choice is not None:
+            found.append(last)
+    return [_unproved(one, bound) for one in found]
+
+
+def _unproved(one: Judged, bound: float) -> Judged:
+    """What is the cheapest for a higher demand may not be for the one that was made."""
+    solution = one.solution
+    return replace(one, solution=replace(solution, status=Status.FEASIBLE, bound=min(bound, solution.cost or 0.0)))
 
 
 class _Rising:
@@ -168,7 +248,7 @@ class _Rising:
     @property
     def _is_confirmed(self) -> bool:
         kept = _increasing(self.about[2].problem, self.judged)
-        return any(one.fresh is not None and _share(self.fresh, one.fresh) >= self.level - 1e-9 for one in kept)
+        return any(_confirms(self.fresh, one, self.level) for one in kept)
 
 
 def _until_sure(
@@ -176,12 +256,17 @@ def _until_sure(
 ) -> list[Judged]:
     """The path from its cheapest point on, until fresh completions confirm one: what is dearer is not searched for."""
     rising, problem = _Rising(fitted, world, stated, first, fresh, level), stated.problem
-    path = fitted.settings.solving.path(problem, problem.required, rising.confirmed)
+    path = fitted.settings.solving.sharing(PATH_SHARE).path(problem, problem.required, rising.confirmed)
     points = [point for point in path if point.solution.choice is not None]
-    rising.confirmed(points)
+    sure = rising.confirmed(points)
     if rising.refused:
-        return _repaired(fitted, world, stated, points, fresh)
-    return _increasing(problem, rising.judged)
+        found = _repaired(fitted, world, stated, points, fresh)
+        sure = any(_confirms(fresh, point, level) for point in found)
+    else:
+        found = _increasing(problem, rising.judged)
+    if sure or path[-1].solution.status is not Status.UNKNOWN:
+        return found
+    return [*found, *_demanding_more(fitted, world, stated, found[-1] if found else first, fresh, level)]
 
 
 def judge_path(
@@ -330,6 +415,11 @@ def _rows_with_blanks(
 
 def _share(fresh: Sample, accepted: BoolArray) -> float:
     return float(fresh.weights[accepted].sum() / fresh.weights.sum())
+
+
+def _confirms(fresh: Sample, one: Judged, level: float) -> bool:
+    """Whether a plan works for a share of fresh completions."""
+    return one.fresh is not None and _share(fresh, one.fresh) >= level - 1e-9
 
 
 def _increasing(problem: Problem, judged: Sequence[Judged]) -> list[Judged]:

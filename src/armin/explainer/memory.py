@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.errors import RefusedError
 from armin.impute import Draws, Sampler
 from armin.models.encoding import ReadClassifier
 from armin.models.inputs import shared_columns
@@ -145,7 +146,7 @@ def _verdicts(judges: Sequence[Judge], blocks: Sequence[FloatArray]) -> list[Boo
         placed.append(rows)
     try:
         return accepted_by_all(first.together(different), placed)
-    except Exception:  # whatever a user's pipeline raises about one of them, which has no say about the others
+    except RefusedError:  # of one of them, which has no say about the others
         return [judge.accepts(block) for judge, block in zip(judges, blocks, strict=True)]
 
 

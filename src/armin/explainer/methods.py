@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -28,7 +28,8 @@ from armin.problem import Problem, Solution
 from armin.promise import Calibration, Pattern, Promise
 from armin.recourse import Recourse
 from armin.recourse.origin import Origin
-from armin.schema import Carried, Rows, Schema
+from armin.schema import Carried, Rows, Schema, is_foreign
+from armin.schema.frames import as_frame
 from armin.solve import stopped
 from armin.words import Message
 
@@ -68,7 +69,7 @@ class ARMIN(Explainer):
         from the lower bound
     method : "auto", "search", "milo", "enumerate", "subsample" (the paper's heuristic), "blackbox", or a function from
         a problem to a solution
-    solver : "highs", "gurobi" or "scip", where a MILO is solved
+    solver : "highs" or "gurobi", where a MILO is solved
     time_limit : seconds of search for one answer, whatever is solved on the way; None for no limit
     n_fresh : how many fresh completions to judge the action by; 0 for none
     random_state : the seed; the same row gets the same answer
@@ -102,7 +103,7 @@ class ARMIN(Explainer):
         max_options: int = 100,
         grid: Grid = "human",
         method: str | Callable[[Problem], Solution] = "auto",
-        solver: Literal["highs", "gurobi", "scip"] = "highs",
+        solver: Literal["highs", "gurobi"] = "highs",
         time_limit: float | None = 60.0,
         n_fresh: int = 1000,
         random_state: int | None = 0,
@@ -146,7 +147,8 @@ class ARMIN(Explainer):
             self.check()
             frame = self.schema.frame(X)
             aside = np.random.default_rng(self.random_state).permutation(len(frame)) < len(frame) // 4
-            super().fit(np.asarray(X)[~aside] if isinstance(X, np.ndarray) else frame[~aside], y)
+            rows = as_frame(X) if isinstance(X, pd.DataFrame) or is_foreign(X) else frame.to_numpy()
+            super().fit(rows[~aside], y)
             others = frame[aside]
         self.held_out_ = people is not None
         if others is not None:
@@ -161,8 +163,9 @@ class ARMIN(Explainer):
         sampler: Sampler,
         imputer: Imputer | None = None,
         origin: Origin | None = None,
+        along: Carried | None = None,
     ) -> Self:
-        super().bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin)
+        super().bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin, along=along)
         self.calibrations_: dict[Pattern, Calibration] = {}
         self.held_out_ = False
         return self
@@ -434,7 +437,7 @@ class ARMIN(Explainer):
             )
         return people
 
-    def _prepare_many(self, fitted: Fitted, rows: Sequence[Mapping[str, Any]], locked: Collection[str]) -> None:
+    def _prepare_many(self, fitted: Fitted, rows: Iterable[Mapping[str, Any]], locked: Collection[str]) -> None:
         """Calibrate once for each pattern of blanks, so that no process does so again for every row."""
         if self.promise is None:
             return
@@ -510,7 +513,7 @@ class ImputationAR(Explainer):
         max_options: int = 100,
         grid: Grid = "human",
         method: str | Callable[[Problem], Solution] = "auto",
-        solver: Literal["highs", "gurobi", "scip"] = "highs",
+        solver: Literal["highs", "gurobi"] = "highs",
         time_limit: float | None = 60.0,
         n_fresh: int = 1000,
         random_state: int | None = 0,
@@ -525,7 +528,7 @@ class ImputationAR(Explainer):
     def _settings(self) -> Settings:
         return replace(super()._settings(), states=False)
 
-    def _learn(self, codes: FloatArray, like: pd.DataFrame | None) -> None:
-        super()._learn(codes, like)
+    def _learn(self, codes: FloatArray, like: pd.DataFrame | None, along: Carried | None) -> None:
+        super()._learn(codes, like, along)
         imputer = deepcopy(as_imputer(self.imputer)).fit(codes, self.schema)
         self.fitted_ = replace(self.fitted_, imputer=imputer)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from armin.errors import UnreadableError
+from armin.errors import RefusedError, UnreadableError
 from armin.models.asking import draw_codes
 from armin.models.encoding import ReadClassifier, read_classifier
 from armin.models.oracle import Oracle
@@ -73,7 +73,7 @@ def _estimate(oracle: Oracle, max_options: int) -> str:
     start = time.perf_counter()
     try:
         oracle.accepts(rows)
-    except Exception:  # whatever a user's pipeline raises on rows that nobody has
+    except RefusedError:
         speed = None
     else:
         speed = _ROWS / max(time.perf_counter() - start, 1e-9)

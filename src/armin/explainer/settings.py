@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from armin.problem import PathPoint, Problem, Solution
 from armin.solve import solve, solve_best, solve_path
 from armin.solve.repeat import Differ
 from armin.solve.robust import solve_robust
-from armin.solve.stopping import Until
+from armin.solve.stopping import Callback, Until
 
 __all__ = ["Decision", "Reapply", "Settings", "Solving"]
 
@@ -45,6 +46,7 @@ class Solving:
     for_all : whether every candidate must be accepted, by constraint generation
     time_limit : seconds for all solves of one question together, or None
     meter : what they have taken so far; None if each solve is a question of its own
+    share : of the time that is left, what the next solve may take
     """
 
     method: str | Solver = "auto"
@@ -52,37 +54,52 @@ class Solving:
     for_all: bool = False
     time_limit: float | None = None
     meter: Meter | None = field(default=None, compare=False, repr=False)
+    share: float = 1.0
 
     def metered(self) -> Solving:
         """The same for a new question: its solves share the time limit."""
         return replace(self, meter=Meter())
 
+    def sharing(self, share: float) -> Solving:
+        """The same, where a solve may take a share of the time that is left."""
+        return replace(self, share=share)
+
+    @property
+    def left(self) -> float:
+        """The seconds that the next solve may take; infinite without a limit."""
+        if self.time_limit is None:
+            return math.inf
+        spent = 0.0 if self.meter is None else self.meter.seconds
+        return max(self.share * (self.time_limit - spent), LEAST_SHARE * self.time_limit)
+
+    @property
+    def used_up(self) -> bool:
+        """Whether no more is left than any solve gets."""
+        return self.time_limit is not None and self.left <= LEAST_SHARE * self.time_limit
+
     @contextmanager
     def _limited(self) -> Iterator[float | None]:
-        """The seconds that the next solve may take; what it takes is counted."""
-        limit = self.time_limit
-        if limit is None or self.meter is None:
-            yield limit
-            return
+        """The seconds that the next solve may take, or None; what it takes is counted."""
         start = clock()
         try:
-            yield max(limit - self.meter.seconds, LEAST_SHARE * limit)
+            yield None if self.time_limit is None else self.left
         finally:
-            self.meter.seconds += clock() - start
+            if self.meter is not None:
+                self.meter.seconds += clock() - start
 
     @property
     def _named(self) -> str:
         """The method for ``solve``: a black box is a kind of model, and a function is not a name."""
         return self.method if isinstance(self.method, str) and self.method != "blackbox" else "auto"
 
-    def __call__(self, problem: Problem) -> Solution:
-        """The cheapest choice."""
+    def __call__(self, problem: Problem, callback: Callback | None = None) -> Solution:
+        """The cheapest choice; ``callback`` as in :func:`armin.solve.solve`."""
         if callable(self.method):
             return self.method(problem)
         with self._limited() as limit:
             if self.for_all:
                 return solve_robust(problem, self._named, solver=self.solver, time_limit=limit)
-            return solve(problem, self._named, solver=self.solver, time_limit=limit)
+            return solve(problem, self._named, solver=self.solver, time_limit=limit, callback=callback)
 
     def path(self, problem: Problem, least: float, until: Until | None = None) -> list[PathPoint]:
         """The cheapest choice for every requirement from ``least`` on, or as far as ``until`` says."""

@@ -28,7 +28,7 @@ from armin.recourse import Recourse
 from armin.report.html import curves_html
 from armin.report.plot_stress import plot_stress
 from armin.schema import Schema
-from armin.words import Message, Quantity
+from armin.words import Message, Name, Printable, Quantity
 
 __all__ = ["StressCurve", "StressPoint", "StressTest", "stress_test"]
 
@@ -36,8 +36,8 @@ Kind = Literal["tilt", "shift"]
 FORMAT = "armin.stress/1"
 
 
-@dataclass(frozen=True)
-class StressTest:
+@dataclass(frozen=True, repr=False)
+class StressTest(Printable):
     """How far the blanks may be from similar people's before the plan stops working.
 
     Attributes
@@ -136,16 +136,13 @@ class StressTest:
             lines.append(f"  {line.text(language)}")
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
+    def html(self, language: str = "en") -> str:
+        """The test as a table in HTML; notebooks show it in English."""
         heads = [Message("stress.what"), Message("stress.head", share=self.asked), Message("stress.head", share=0.5)]
-        rows = [
-            (str(curve.message), str(_range(curve.keeps(self.asked))), str(_range(curve.keeps(0.5))))
-            for curve in self.curves
+        rows: list[list[Message | Name]] = [
+            [curve.message, _range(curve.keeps(self.asked)), _range(curve.keeps(0.5))] for curve in self.curves
         ]
-        return curves_html(self.messages, heads, rows)
+        return curves_html(self.messages, heads, rows, language)
 
     def plot(self, ax: Any = None, language: str = "en") -> Any:
         """Draw validity against the tilt, in a language; returns the matplotlib Axes."""

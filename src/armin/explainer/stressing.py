@@ -14,7 +14,7 @@ from armin.explainer.world import find_world
 from armin.impute.legal import nearest_legal
 from armin.recourse import Recourse
 from armin.schema import Feature, Value
-from armin.words import Message, Name, catalogue
+from armin.words import Message, Name, Printable, catalogue
 
 __all__ = ["Lab", "StressCurve", "StressPoint"]
 
@@ -43,8 +43,8 @@ class StressPoint:
         return self.size >= LEAST_SIZE
 
 
-@dataclass(frozen=True)
-class StressCurve:
+@dataclass(frozen=True, repr=False)
+class StressCurve(Printable):
     """How validity changes with one tilt.
 
     Attributes
@@ -74,7 +74,11 @@ class StressCurve:
     @property
     def label(self) -> str:
         """What is tilted, in English."""
-        return self.message.said(catalogue())
+        return self.text()
+
+    def text(self, language: str = "en") -> str:
+        """What is tilted, in a language."""
+        return self.message.said(catalogue(language)).replace("\u00a0", " ")
 
     def keeps(self, share: float) -> tuple[float, float] | None:
         """The largest range of delta around 0 in which at least ``share`` is kept; None if not even at 0.

@@ -24,7 +24,7 @@ from armin.recourse import Recourse, Validity
 from armin.recourse.audit import check_action
 from armin.report.html import recourse_html
 from armin.schema import Feature, Schema, Value
-from armin.words import Message, Name
+from armin.words import Message, Name, Printable
 
 __all__ = ["Idea", "WhatIf", "judge_idea"]
 
@@ -52,8 +52,8 @@ class Idea:
         return Message("short.to", label=self.feature.named, after=self.feature.said(self.after))
 
 
-@dataclass(frozen=True)
-class WhatIf:
+@dataclass(frozen=True, repr=False)
+class WhatIf(Printable):
     """What comes of an idea. Print it, show it in a notebook, or take ``to_dict``.
 
     Attributes
@@ -142,16 +142,10 @@ class WhatIf:
             lines += [f"  {i}. {step.text(language)}" for i, step in enumerate(self.steps, start=1)]
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.text()
-
-    def html(self) -> str:
-        """What comes of it as HTML, as notebooks show it."""
+    def html(self, language: str = "en") -> str:
+        """What comes of it as HTML in a language; notebooks show it in English."""
         below = [*self.messages, *([Message("what_if.then")] if self.steps else [])]
-        return recourse_html("plan" if self.enough else "tell", self.headline, (), (*below, *self.steps))
-
-    def _repr_html_(self) -> str:
-        return self.html()
+        return recourse_html("plan" if self.enough else "tell", self.headline, (), (*below, *self.steps), language)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data; ``docs/reasons.md`` describes the keys."""

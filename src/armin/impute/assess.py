@@ -32,7 +32,7 @@ from armin.impute.scores import (
 )
 from armin.report.plot_assess import assessment_html, assessment_text, assessment_verdict, plot_assessment
 from armin.schema import Schema
-from armin.words import Message
+from armin.words import Message, Printable
 
 __all__ = ["LEVELS", "Assessment", "assess"]
 
@@ -42,8 +42,8 @@ _TIMED_ROWS = 20
 _TIMED_DRAWS = 100
 
 
-@dataclass(frozen=True, eq=False)
-class Assessment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment(Printable):
     """What :func:`assess` found.
 
     Attributes
@@ -95,18 +95,16 @@ class Assessment:
         return str(self.message)
 
     def plot(self, figure: Any = None, language: str = "en") -> Any:
-        """Draw coverage and rank histograms, in a language; returns the matplotlib Figure."""
+        """Draw coverage and rank histograms, in a language; returns the matplotlib Axes in an array."""
         return plot_assessment(self.to_dict(), self.message.text(language), figure, language)
 
     def text(self, language: str = "en") -> str:
         """The table, the verdict and the speed in a language, such as "de"; ``print`` shows them in English."""
         return assessment_text(self.to_dict(), self.message.text(language), language)
 
-    def __str__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
-        return assessment_html(self.to_dict(), self.verdict)
+    def html(self, language: str = "en") -> str:
+        """The table, the verdict and the speed in HTML; notebooks show them in English."""
+        return assessment_html(self.to_dict(), self.message.text(language), language)
 
 
 def assess(

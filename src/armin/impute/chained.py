@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,9 +21,6 @@ from armin.impute.progress import followed
 from armin.impute.simple import Marginal
 from armin.impute.wide import Regressions, chooses
 from armin.schema import Schema
-
-if TYPE_CHECKING:
-    from armin.impute.compiled.near import Donors
 
 __all__ = ["ChainedEquations"]
 
@@ -321,42 +317,9 @@ class _Pair:
     aims: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
     def __call__(self, n: int, rng: np.random.Generator) -> FloatArray:
-        if "numba" in sys.modules:
-            first, second = self._swept(n, rng)
-        else:
-            first = self._given(0, self._second(self.sweeps - 1, n, rng), rng)
-            second = self._given(1, first, rng)
+        first = self._given(0, self._second(self.sweeps - 1, n, rng), rng)
+        second = self._given(1, first, rng)
         return np.column_stack([self.levels[0].codes[first], self.levels[1].codes[second]])
-
-    def _swept(self, n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """The levels (n,) of both after all sweeps, by compiled code: the same random numbers, in the same order."""
-        from armin.impute.compiled.near import sweep
-
-        level, moved, chance = (
-            self._second(0, n, rng),
-            np.empty((2 * self.sweeps, n)),
-            np.empty((2 * self.sweeps, 2, n)),
-        )
-        for half in range(2 * self.sweeps):
-            rng.standard_normal(out=moved[half])
-            rng.random(out=chance[half])
-        return sweep(*self.donors, level, moved, chance)
-
-    @cached_property
-    def donors(self) -> tuple[Donors, Donors]:
-        """The donors of both, for compiled code."""
-        from armin.impute.compiled.near import Donors, cells_of
-
-        def made(model: Matching, aim: tuple[FloatArray, FloatArray], levels: Levels) -> Donors:
-            cells = cells_of(model.means)
-            return Donors(
-                model.means, model.first, model.size, model.k, cells.start, cells.low, cells.inverse, *aim, levels.place
-            )
-
-        return (
-            made(self.models[0], self.aims[0], self.levels[0]),
-            made(self.models[1], self.aims[1], self.levels[1]),
-        )
 
     def branched(self, n: int, endings: int, last: int, rng: np.random.Generator) -> FloatArray:
         other = self._second(self.sweeps - last, n, rng)

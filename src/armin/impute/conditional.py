@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.errors import DataError
 from armin.impute.legal import nearest_legal
 from armin.schema import Feature
 
@@ -116,19 +115,6 @@ class Matching:
         first = np.searchsorted(means, means, "left")
         size = np.searchsorted(means, means, "right") - first
         return cls(normal, means, codes[order], first, size, float(doubt.mean()), min(k, means.size))
-
-    def check_stored(self) -> None:
-        """Refuse donors from a file that point out of themselves: compiled code follows them without looking."""
-        n = self.means.size
-        whole = all(part.dtype.kind == "i" and part.shape == (n,) for part in (self.first, self.size))
-        flat = all(part.dtype == np.float64 and part.shape == (n,) for part in (self.means, self.values))
-        if not (whole and flat and 1 <= int(self.k) <= n and bool((self.means[1:] >= self.means[:-1]).all())):
-            raise DataError(
-                "What the bundle has learned holds donors that do not fit together. Get it from its source."
-            )
-        # the last row of each, as a sum of large numbers may come out small
-        if self.first.min() < 0 or self.size.min() < 1 or bool((self.size > n - self.first).any()):
-            raise DataError("What the bundle has learned holds donors that are not there. Get it from its source.")
 
     def mean(self, design: FloatArray) -> FloatArray:
         """The predictive mean (n,)."""
@@ -285,6 +271,7 @@ def _categories(
     model = LogisticRegression(C=1.0 / strength, max_iter=200, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a fit that is not quite there is still a distribution
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)  # they are categories
         for _ in range(_EVIDENCE if penalty is None and not costly else 1):
             model.set_params(C=1.0 / strength).fit(X, labels)
             if not costly:

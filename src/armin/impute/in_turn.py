@@ -67,5 +67,6 @@ class InTurn(BaseSampler):
         """What is kept per column, the rows to start from, and the columns that have no model."""
         start = "blanks filled by drawing, to start from where a person leaves more than one blank."
         said = [self._keeps(per_column), self._keeps(f"{self.start_.neighbours_.counted}, {start}")]
-        names = [f.name for f, model in zip(self.schema_, models, strict=True) if model is None]
+        alone = [f for f, model in zip(self.schema_, models, strict=True) if model is None]
+        names = [f.name for f in alone if not f.is_carried]  # of what is carried along, no value is kept here
         return [*said, self._keeps(f"all training values of {', '.join(names)}.")] if names else said

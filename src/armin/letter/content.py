@@ -237,6 +237,8 @@ def _plan(notice: Notice) -> Section:
         after.append(say("plan.chosen"))
     elif plan.outcome == "plan":
         after.append(say("plan.cheapest"))
+    elif plan.outcome == "falls_short":
+        after.append(say("plan.falls_short", asked=plan.confidence))
     else:
         after.append(say("plan.best_so_far"))
         if plan.gap is not None and 0 < plan.gap < 1:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from armin.arrays import BoolArray, FloatArray
-from armin.errors import ModelError
+from armin.errors import ModelError, RefusedError
 from armin.models.tracing import Trace, UntraceableError
 from armin.schema import Feature, Schema
 
@@ -124,7 +124,7 @@ def _takes(schema: Schema, steps: Callable[[FloatArray], FloatArray], rng: np.ra
         raise
     except Exception as error:  # whatever a user's step raises
         raise UntraceableError(
-            f"A step refused rows from the schema's ranges ({type(error).__name__}: {str(error).strip()[:200]}), so "
+            f"A step refused rows from the schema's ranges ({RefusedError.of(error).short[:-1]}), so "
             "that it cannot be asked what its outputs depend on. Narrow the schema's bounds, or use method='blackbox'."
         ) from error
     try:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.errors import ArminError, RefusedError
 from armin.models.inputs import Prepare, WholeNumbers, shared_columns
 from armin.models.oracle import Oracle
 
@@ -42,9 +43,14 @@ class Steps:
 
     def __call__(self, codes: FloatArray) -> FloatArray:
         rows = self.oracle.table(codes)
-        for step in self.steps:
-            rows = step.transform(rows)
-        return self.prepare(rows)
+        try:
+            for step in self.steps:
+                rows = step.transform(rows)
+            return self.prepare(rows)
+        except ArminError:
+            raise
+        except Exception as error:  # whatever a user's step raises
+            raise RefusedError.of(error) from error
 
 
 class AsTheyAre:

@@ -65,9 +65,7 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     wrapped, final = unwrap(oracle.estimator)
     steps = [step for outer in wrapped for step in laid_open(outer)]
     model: Model = read_model(final, oracle.target.labels, threshold=oracle.threshold)
-    behind: Trace = list(range(len(schema)))
-    if oracle.taken is not None:
-        behind = [schema.position(n) if n in schema.names else None for n in oracle.taken]
+    behind: Trace = [schema.position(n) if n in schema.names else None for n in oracle.taken]
     followed: list[Any] = []
     prepare = prepare_inputs(final)
     for i, step in enumerate(steps):

@@ -23,7 +23,7 @@ from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Among, Decision, LinearModel, ReluNetwork, TreeEnsemble
 from armin.models.nodes import plant
 from armin.models.onnx_cores import LinearCore, NetworkCore, TreesCore, find_core
-from armin.models.onnx_graph import Graph, attributes, changed, column_traces
+from armin.models.onnx_graph import Graph, attributes, changed, column_traces, tensors
 from armin.models.parts import ColumnParts
 from armin.models.read import register_reader
 
@@ -65,12 +65,10 @@ class OnnxClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     @cached_property
     def content(self) -> bytes:
-        """The file."""
-        if isinstance(self.model, bytes):
-            return self.model
+        """The file, and in it the weights that it may keep in files beside it."""
         if isinstance(self.model, str | Path):
-            return Path(self.model).read_bytes()
-        return bytes(self.model.SerializeToString())
+            return _whole(Path(self.model).read_bytes(), Path(self.model).parent)
+        return _whole(self.model if isinstance(self.model, bytes) else bytes(self.model.SerializeToString()), None)
 
     @cached_property
     def graph(self) -> Graph:
@@ -263,6 +261,32 @@ class _Core:
 
 def _read_core(core: _Core, target: Target) -> LinearModel | ReluNetwork | TreeEnsemble:
     return read_onnx(core.outer, target)
+
+
+def _whole(content: bytes, folder: Path | None) -> bytes:
+    """A file with all its weights in it; those that are outside are looked for in a folder and nowhere else."""
+    import onnx
+    from onnx.external_data_helper import uses_external_data
+
+    proto = onnx.load_model_from_string(content)
+    outside = [tensor for tensor in tensors(proto.graph) if uses_external_data(tensor)]
+    if not outside:
+        return content
+    named = next((entry.value for entry in outside[0].external_data if entry.key == "location"), "")
+    if folder is None:
+        raise ModelError(
+            f"This ONNX model keeps its weights in another file, {named!r}. Pass the path of the model, so that the "
+            "file is found beside it; or load it with onnx.load(path)."
+        )
+    try:
+        onnx.load_external_data_for_model(proto, str(folder))
+    except (OSError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ModelError(
+            f"The weights of this ONNX model must be in the file {named!r} in {str(folder)!r}, beside the model, and "
+            f"cannot be read from there ({reason})."
+        ) from None
+    return bytes(proto.SerializeToString())
 
 
 def _session(content: bytes) -> Any:

@@ -13,7 +13,6 @@ array([ True, False])
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armin.arrays import BoolArray, FloatArray, IntArray
+from armin.clock import uncounted
 from armin.models.maps import Map, rises, through
 from armin.models.sums import affine, doubt_of, largest_inputs
 
@@ -39,10 +39,6 @@ __all__ = [
     "Term",
     "TreeEnsemble",
 ]
-
-
-MANY_STEPS = 80_000
-"""Rows times trees times levels from which on it is worth loading compiled code; once it is there it is always used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,9 +300,14 @@ class TreeEnsemble:
     def n_trees(self) -> int:
         return int(self.roots.size)
 
+    def seen(self, values: FloatArray) -> FloatArray:
+        """Values in the precision of the splits; beyond its largest number is infinity."""
+        with np.errstate(over="ignore"):
+            return values.astype(self.input_precision).astype(np.float64)
+
     def goes_left(self, nodes: IntArray, values: FloatArray) -> BoolArray:
         """Whether ``values`` go left at inner ``nodes`` (arrays that broadcast)."""
-        x = values.astype(self.input_precision).astype(np.float64)
+        x = self.seen(values)
         cut = self.threshold[nodes]
         with np.errstate(invalid="ignore"):
             left = x < cut if self.strict else x <= cut
@@ -320,21 +321,6 @@ class TreeEnsemble:
                 left = np.where(which >= 0, in_set, left)
         return np.where(np.isnan(x), self.nan_left[nodes], left)
 
-    def leaves(self, inputs: FloatArray) -> IntArray:
-        """The leaf node that each row reaches in each tree, shape (n, T)."""
-        n = inputs.shape[0]
-        node = np.broadcast_to(self.roots, (n, self.n_trees)).copy()
-        rows = np.arange(n)[:, None]
-        while True:
-            split = self.feature[node]
-            inner = split >= 0
-            if not inner.any():
-                return node
-            x = inputs[rows, np.maximum(split, 0)]
-            goes = self.goes_left(node, x)
-            step = np.where(goes, self.left[node], self.right[node])
-            node = np.where(inner, step, node)
-
     def outputs(self, inputs: FloatArray) -> FloatArray:
         """Outputs (n, C) for model inputs (n, P)."""
         inputs = np.asarray(inputs, dtype=np.float64)
@@ -342,26 +328,12 @@ class TreeEnsemble:
         return np.concatenate(parts) if parts else np.zeros((0, self.base.size))
 
     def _sum(self, inputs: FloatArray) -> FloatArray:
+        with uncounted():
+            from armin.models.walk import walk
+
         values, base = self.value.astype(self.precision, copy=False), self.base.astype(self.precision, copy=False)
         start = np.zeros_like(base) if self.base_last else base
         total = np.repeat(start[None, :], inputs.shape[0], axis=0)
-        levels = (self.feature.size // max(1, self.n_trees)).bit_length()  # of a tree that is in balance
-        if inputs.shape[0] * self.n_trees * levels >= MANY_STEPS or "armin.models.walk" in sys.modules:
-            self._walk(inputs, values, total)
-        else:
-            leaves = self.leaves(inputs)
-            for tree in range(self.n_trees):
-                total = total + values[leaves[:, tree]]
-        if self.base_last:
-            total = total + base
-        if self.divisor != 1.0:
-            total = total / np.dtype(self.precision).type(self.divisor)
-        return total.astype(np.float64)
-
-    def _walk(self, inputs: FloatArray, values: NDArray[np.floating], total: NDArray[np.floating]) -> None:
-        """The same sums, compiled."""
-        from armin.models.walk import walk
-
         sets, lefts = self.category_set, self.category_left
         if sets is None or lefts is None:
             sets, lefts = np.zeros(0, dtype=np.intp), np.zeros((0, 0), dtype=bool)
@@ -370,6 +342,11 @@ class TreeEnsemble:
             self.nan_left, sets, lefts, self.strict, self.input_precision == "float32",
             np.ascontiguousarray(values), total,
         )  # fmt: skip
+        if self.base_last:
+            total = total + base
+        if self.divisor != 1.0:
+            total = total / np.dtype(self.precision).type(self.divisor)
+        return total.astype(np.float64)
 
     def accepts(self, inputs: FloatArray) -> BoolArray:
         """Which rows of ``inputs`` (n, P) get the desired decision."""

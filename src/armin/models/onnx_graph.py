@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from armin.errors import ModelError, UnreadableError
 
-__all__ = ["Graph", "attributes", "changed", "column_traces"]
+__all__ = ["Graph", "attributes", "changed", "column_traces", "tensors"]
 
 _ALIKE = (
     "Cast", "Identity", "Scaler", "Imputer", "Binarizer", "LabelEncoder", "Relu", "Clip", "Log", "Exp", "Sqrt", "Abs",
@@ -65,6 +65,18 @@ class Graph:
                 wanted.add(id(node))
                 open_ += [name for name in node.input if name not in stop]
         return [node for node in self.nodes if id(node) in wanted]
+
+
+def tensors(graph: Any) -> Iterator[Any]:
+    """All constants of a ``onnx.GraphProto``, those of graphs within it too."""
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    for node in graph.node:
+        for attribute in node.attribute:
+            yield from (attribute.t, *attribute.tensors)
+            for inner in (attribute.g, *attribute.graphs):
+                yield from tensors(inner)
 
 
 def attributes(node: Any) -> dict[str, Any]:

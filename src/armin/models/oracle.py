@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -11,14 +12,19 @@ import numpy as np
 import pandas as pd
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.errors import DataError, ParameterError
+from armin.errors import DataError, ParameterError, RefusedError
 from armin.models.alike import takes_alike
+from armin.models.asking import draw_codes
 from armin.models.decide import find_target
 from armin.models.read import check_fitted, unwrap
 from armin.models.tracing import column_positions
 from armin.schema import Carried, Schema
+from armin.schema.frames import blanks_of
 
 __all__ = ["Judge", "Oracle", "laid_open"]
+
+_TRIED = 4
+"""Rows on which it is tried what an estimator takes."""
 
 
 class Judge(Protocol):
@@ -36,38 +42,87 @@ class Oracle:
     ----------
     estimator : a fitted classifier, or a pipeline that ends in one
     schema : the raw columns
-    like : a frame (rows do not matter) with the column types the estimator was trained on, or None
+    like : a frame (rows do not matter) with the columns that the estimator was trained on; None for an array
     desired : the label or labels that count as accepted
     threshold : accepted when the probability of the desired labels is at least this; None for ``predict``
+    along : values that training rows have in the columns that are carried along
+
+    Attributes
+    ----------
+    columns : the columns of the table that the estimator takes, in its order
+    labels : the same as a frame has them, which need not be texts
+    framed : whether that table is a frame; else an array without names
+    taken : all columns that the estimator was fitted on; ``columns`` leaves out those that it drops unseen
+    mixes : whether rows with blanks may stand in one table with others, which the estimator takes as it would alone
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from armin.schema import Schema
+    >>> X = pd.DataFrame({"b": [1.0, 2.0], "a": [3.0, 4.0]})
+    >>> oracle = Oracle(DummyClassifier().fit(X, [0, 1]), Schema.infer(X[["a", "b"]]), X, 1)
+    >>> oracle.framed, oracle.columns
+    (True, ['b', 'a'])
     """
 
     def __init__(
-        self, estimator: Any, schema: Schema, like: pd.DataFrame | None, desired: Any, threshold: float | None = None
+        self,
+        estimator: Any,
+        schema: Schema,
+        like: pd.DataFrame | None,
+        desired: Any,
+        threshold: float | None = None,
+        *,
+        along: Carried | None = None,
     ) -> None:
         self.estimator = estimator
         self.schema = schema
         self.like = like
-        self.types: dict[str, Any] = {} if like is None else like.dtypes.to_dict()
+        self.types: dict[str, Any] = {} if like is None else {str(n): dtype for n, dtype in like.dtypes.items()}
+        self.blanks = blanks_of(like)
         self.threshold = threshold
         self.carried: Carried | None = None
         check_fitted(estimator)
         self.target = find_target(estimator, desired, threshold)
-        self.names = _as_spelled(_input_names(estimator), schema)
-        self.taken = self.names
-        """All columns that the estimator was fitted on; ``names`` leaves out those that it drops unseen."""
-        if self.names is not None:
-            lacking = [name for name in self.names if name not in schema.names]
-            dropped = _dropped(estimator) if lacking else set()
-            wrong = sorted(set(lacking) - dropped)
-            if wrong:
-                raise DataError(
-                    f"The classifier must find all its columns in the schema. {wrong[0]!r} is only in the classifier. "
-                    "Add it to the schema, or fit the classifier without it."
-                )
-            self.names = [name for name in self.names if name not in lacking]
+        said = _as_spelled(_input_names(estimator), schema)
+        self.taken = said or list(self.types) or schema.names
+        self.columns = [name for name in self.taken if name in schema.names]
+        lacking = set(self.taken) - set(self.columns)
+        wrong = sorted(lacking - _dropped(estimator)) if lacking else []
+        if wrong:
+            raise DataError(
+                f"The classifier must find all its columns in the schema. {wrong[0]!r} is only in the classifier. "
+                "Add it to the schema, or fit the classifier without it."
+            )
+        labels = {} if like is None else {str(label): label for label in like.columns}
+        self.labels = [labels.get(name, name) for name in self.columns]
+        self.framed = said is not None or self._takes_frame(along)
         self._plain = _plain_table(self)
         self.mixes = self._plain is not None and self._plain.mixes
-        """Whether rows with blanks may stand in one table with others, which the estimator takes as it would alone."""
+
+    def _takes_frame(self, along: Carried | None) -> bool:
+        """Whether an estimator without ``feature_names_in_`` takes frames, or arrays.
+
+        It takes what was passed to ``fit``, unless it fails on that, or warns about names, and does not on the other:
+        the data may have been converted to an array before the estimator was fitted, or the other way round. A class
+        that would name the columns of a frame, as boosters do, is tried on arrays first.
+        """
+        first = next(iter(laid_open(self.estimator)), None)
+        given = self.like is not None and not hasattr(type(first), "feature_names_in_")
+        codes = draw_codes(self.schema, _TRIED, np.random.default_rng(0))
+        tried = copy(self)
+        if along is not None and len(along):
+            tried.carried = along
+            places = [self.schema.position(name) for name in self.schema.carried]
+            codes[:, places] = (np.arange(_TRIED) % len(along))[:, None]
+        failures: dict[bool, int] = {}
+        for framed in (given, not given):
+            tried.framed = framed
+            tried._plain = _plain_table(tried)
+            failures[framed] = _failure(tried, codes)
+            if not failures[framed]:
+                return framed
+        return given if failures[given] <= failures[not given] else not given
 
     def carrying(self, carried: Carried) -> Oracle:
         """The same estimator, which sees these values in the columns that are carried along."""
@@ -85,7 +140,7 @@ class Oracle:
         shown: list[object] = [id(self.target)]  # those that carry something else share it
         if self.carried is not None:
             for name in self.schema.carried:
-                column = self.carried.column(name, np.zeros(1), self.types.get(name))
+                column = self.carried.column(name, np.zeros(1), self.types.get(name), self.blanks.get(name))
                 shown += [str(column.dtype), bool(column.isna().any())]
         return tuple(shown)
 
@@ -112,29 +167,45 @@ class Oracle:
             raise ParameterError(
                 f"'threshold' plus 'margin' must be at most 1. Got {threshold:g} + {margin:g} = {threshold + margin:g}."
             )
-        return Oracle(self.estimator, self.schema, self.like, self.target.labels, threshold + margin)
+        other = copy(self)
+        other.threshold = threshold + margin
+        other.target = find_target(self.estimator, self.target.labels, other.threshold)
+        return other
 
     def table(self, codes: FloatArray) -> Any:
         """Codes (n, D) in the form the estimator was trained on: a frame, or an array without names."""
         plain_table = None if self._plain is None else self._plain(codes)
         if plain_table is not None:
             return plain_table
-        frame = self.schema.decode(codes, like=self.types, carried=self.carried)
-        if self.names is not None:
-            return frame if self.names == self.schema.names else frame[self.names]
-        if self.like is not None and not hasattr(self.estimator, "n_features_in_"):
-            return frame  # an estimator that keeps no record of its columns gets them as the user has them
+        frame = self.schema.decode(codes, like=self.types, carried=self.carried, blanks=self.blanks)
+        if self.columns != self.schema.names:
+            frame = frame[self.columns]
+        if self.framed:
+            return frame if self.labels == self.columns else frame.set_axis(self.labels, axis=1)
         plain = all(isinstance(t, np.dtype) and t.kind in "iufb" for t in frame.dtypes)
         return frame.to_numpy(dtype=np.float64 if plain else object)
 
     def accepts(self, codes: FloatArray) -> BoolArray:
         """Which rows, given as codes (n, D), get the desired decision."""
-        rows = self.table(codes)
         if self.threshold is None:
-            said, labels = np.asarray(self.estimator.predict(rows)).ravel(), self.target.labels
+            said, labels = np.asarray(self.asked("predict", codes)).ravel(), self.target.labels
             return np.asarray(said == labels[0]) if len(labels) == 1 else np.isin(said, labels)
-        share = np.asarray(self.estimator.predict_proba(rows))[:, list(self.target.accepted)].sum(axis=1)
+        share = np.asarray(self.asked("predict_proba", codes))[:, list(self.target.accepted)].sum(axis=1)
         return np.asarray(share >= self.threshold)
+
+    def asked(self, method: str, codes: FloatArray) -> Any:
+        """What a method of the estimator says about rows, given as codes (n, D).
+
+        Raises
+        ------
+        RefusedError
+            Whatever the estimator raises.
+        """
+        rows = self.table(codes)
+        try:
+            return getattr(self.estimator, method)(rows)
+        except Exception as error:
+            raise RefusedError.of(error) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,21 +263,31 @@ class _PlainTable:
 
 def _plain_table(oracle: Oracle) -> _PlainTable | None:
     """How codes become the table that an estimator takes, all at once; None where each column is another matter."""
-    schema, like, names = oracle.schema, oracle.like, oracle.names
-    if not all(feature.is_number for feature in schema) or (like is None and names is not None):
+    schema, like = oracle.schema, oracle.like
+    if not all(feature.is_number for feature in schema) or (like is None and oracle.framed):
         return None
-    double, as_it_is = np.dtype(np.float64), np.arange(len(schema), dtype=np.intp)
+    double = np.dtype(np.float64)
+    places = np.array([schema.position(name) for name in oracle.columns], dtype=np.intp)
     if like is None:
-        return _PlainTable(double, as_it_is, None)
-    types = set(like.dtypes.to_dict().values())
+        return _PlainTable(double, places, None)
+    types = set(oracle.types.values())
     dtype = types.pop()
     if types or not isinstance(dtype, np.dtype) or dtype.kind not in "iuf":
         return None
-    if names is None and hasattr(oracle.estimator, "n_features_in_"):
-        return _PlainTable(double, as_it_is, None) if dtype.kind != "f" or dtype == double else None
-    order = schema.names if names is None else names
-    places = np.array([schema.position(name) for name in order], dtype=np.intp)
-    return _PlainTable(dtype, places, pd.Index(order), takes_alike(oracle.estimator))
+    if not oracle.framed:
+        return _PlainTable(double, places, None) if dtype.kind != "f" or dtype == double else None
+    return _PlainTable(dtype, places, pd.Index(oracle.labels), takes_alike(oracle.estimator))
+
+
+def _failure(oracle: Oracle, codes: FloatArray) -> int:
+    """How an estimator takes rows: 0 if it does, 1 if it warns about the names of columns, 2 if it fails."""
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        try:
+            oracle.accepts(codes)
+        except Exception:  # whatever a user's estimator raises where it is given what it does not know
+            return 2
+    return int(any("feature names" in str(one.message) for one in caught))
 
 
 def _dropped(estimator: Any) -> set[str]:

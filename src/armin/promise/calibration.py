@@ -22,7 +22,7 @@ from scipy.stats import beta, binom
 from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
 from armin.promise.tilt import Tilt
-from armin.words import Message
+from armin.words import Message, Printable
 
 __all__ = ["LEVELS", "STARTS", "Calibration", "LevelTest", "Trials", "check_share", "choose_level"]
 
@@ -98,8 +98,8 @@ class LevelTest:
         return math.nan if self.plans == 0 else 1 - self.failures / self.plans
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Printable):
     """The smallest confidence that keeps a promise, and the evidence.
 
     Attributes
@@ -189,7 +189,7 @@ class Calibration:
     @property
     def sentence(self) -> str:
         """What was tested and what follows, in English."""
-        return str(self.message)
+        return self.text()
 
     def summary(self) -> dict[str, Any]:
         """The calibration as plain data, without the evidence level by level."""
@@ -218,8 +218,9 @@ class Calibration:
             tuple(Tilt(str(name), delta) for name, delta in data["tilts"]),
         )  # fmt: skip
 
-    def __str__(self) -> str:
-        return self.sentence
+    def text(self, language: str = "en") -> str:
+        """What was tested and what follows, in a language."""
+        return self.message.text(language)
 
 
 def choose_level(

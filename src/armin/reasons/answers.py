@@ -20,7 +20,7 @@ from armin.reasons.statements import MOST_STATEMENTS, Kind, Statement, order_of,
 from armin.report.plot_reasons import plot_reasons
 from armin.report.reasons import reasons_html, reasons_text
 from armin.schema import Feature, Value
-from armin.words import Message, Name
+from armin.words import Message, Name, Printable
 
 __all__ = ["Method", "Reasons", "Weight"]
 
@@ -75,8 +75,8 @@ class Weight:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Reasons:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reasons(Printable):
     """Why a decision fell as it did. Print it, show it in a notebook, ``plot`` it, or take ``to_dict``.
 
     Attributes
@@ -255,15 +255,9 @@ class Reasons:
         """The answer as text in a language, such as "de"; ``print`` shows it in English."""
         return reasons_text(*self._said(), self.messages, self.standing.picture(), language)
 
-    def __str__(self) -> str:
-        return self.text()
-
     def html(self, language: str = "en") -> str:
         """The answer as HTML, as notebooks show it."""
         return reasons_html(*self._said(), self.messages, self.standing.to_dict(), language)
-
-    def _repr_html_(self) -> str:
-        return self.html()
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain data; ``docs/reasons.md`` describes the keys."""

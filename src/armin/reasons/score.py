@@ -145,7 +145,7 @@ def _shares(oracle: Oracle, rows: FloatArray) -> FloatArray | None:
     """The probability (n,) of the desired labels; None if the classifier states none."""
     if not hasattr(oracle.estimator, "predict_proba"):
         return None
-    found = np.asarray(oracle.estimator.predict_proba(oracle.table(rows)), dtype=np.float64)
+    found = np.asarray(oracle.asked("predict_proba", rows), dtype=np.float64)
     return np.asarray(found[:, list(oracle.target.accepted)].sum(axis=1))
 
 
@@ -188,7 +188,7 @@ def _points(oracle: Oracle, rows: FloatArray) -> Callable[[FloatArray], FloatArr
     sign = 1.0 if oracle.target.accepted == (1,) else -1.0
 
     def points(codes: FloatArray) -> FloatArray:
-        found: FloatArray = sign * np.asarray(oracle.estimator.decision_function(oracle.table(codes)), dtype=np.float64)
+        found: FloatArray = sign * np.asarray(oracle.asked("decision_function", codes), dtype=np.float64)
         return found
 
     found = points(rows)

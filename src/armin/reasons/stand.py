@@ -10,7 +10,7 @@ import numpy as np
 from armin.arrays import FloatArray
 from armin.reasons.pooled import interval
 from armin.reasons.score import Unit
-from armin.words import Message, Quantity
+from armin.words import Message, Printable, Quantity
 
 __all__ = ["Standing", "said_score", "said_weight", "standing"]
 
@@ -20,8 +20,8 @@ _DUST = 1e-6  # a threshold so small beside the scores is zero, made in single p
 _MOST_DIGITS = 6
 
 
-@dataclass(frozen=True)
-class Standing:
+@dataclass(frozen=True, repr=False)
+class Standing(Printable):
     """A score beside its threshold.
 
     Attributes
@@ -113,9 +113,6 @@ class Standing:
     def text(self, language: str = "en") -> str:
         """Where somebody stands, in a language."""
         return " ".join(message.text(language) for message in self.messages)
-
-    def __str__(self) -> str:
-        return self.text()
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""

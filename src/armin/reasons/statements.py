@@ -11,7 +11,7 @@ from armin.arrays import FloatArray
 from armin.reasons.people import People
 from armin.reasons.pooled import apart
 from armin.schema import Feature, Value
-from armin.words import Message, Name
+from armin.words import Message, Name, Printable
 
 __all__ = ["MOST_STATEMENTS", "Statement", "order_of", "proxies", "sentence_of"]
 
@@ -28,8 +28,8 @@ _BINS = 5
 Kind = Literal["value", "blank", "untold"]
 
 
-@dataclass(frozen=True)
-class Statement:
+@dataclass(frozen=True, repr=False)
+class Statement(Printable):
     """One reason.
 
     Attributes
@@ -87,9 +87,6 @@ class Statement:
     def text(self, language: str = "en") -> str:
         """The reason in a language."""
         return " ".join(message.text(language) for message in self.messages)
-
-    def __str__(self) -> str:
-        return self.text()
 
     def to_dict(self) -> dict[str, Any]:
         """The reason as plain data."""

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -25,16 +24,16 @@ from armin.report.text import many_text, recourse_text
 from armin.report.words import details, headline
 from armin.schema import Feature, Schema, Value
 from armin.schema.cast import decode_column
-from armin.words import Message, Name
+from armin.words import Message, Name, Printable
 
 __all__ = ["Change", "Failure", "Outcome", "Plans", "Recourse", "Recourses", "Validity"]
 
-Outcome = Literal["plan", "best_so_far", "tell", "already_accepted", "no_recourse", "out_of_time"]
+Outcome = Literal["plan", "best_so_far", "falls_short", "tell", "already_accepted", "no_recourse", "out_of_time"]
 FORMAT = "armin.recourse/1"
 
 
-@dataclass(frozen=True)
-class Change:
+@dataclass(frozen=True, repr=False)
+class Change(Printable):
     """One change, in the user's words and units.
 
     Attributes
@@ -138,8 +137,9 @@ class Change:
             "message": message.to_dict(),
         }
 
-    def __str__(self) -> str:
-        return str(self.message)
+    def text(self, language: str = "en") -> str:
+        """The change in a language."""
+        return self.message.text(language)
 
     @property
     def short(self) -> str:
@@ -152,8 +152,8 @@ class Change:
         return str(self.short_message)
 
 
-@dataclass(frozen=True)
-class Recourse:
+@dataclass(frozen=True, repr=False)
+class Recourse(Printable):
     """The answer for one row. Print it, show it in a notebook, ``plot`` it, or take ``to_dict``.
 
     Attributes
@@ -223,7 +223,18 @@ class Recourse:
         if not self.changes:
             # rejected because of the blanks: telling them is what there is to do
             return "tell" if self.world.submitted is False and self.world.reapply == "told" else "already_accepted"
+        if self.falls_short:
+            return "falls_short"
         return "plan" if self.status is Status.OPTIMAL else "best_so_far"
+
+    @property
+    def falls_short(self) -> bool:
+        """Whether the changes work for fewer completions, as judged, than was asked for; no promise may hold then."""
+        asked, share = self.confidence, self.share
+        if not self.changes or self.world.reapply == "blank" or asked is None or asked == 1.0 or share is None:
+            return False
+        tested = None if self.certificate is None else self.certificate.calibration
+        return share < asked - 1e-9 and not (tested is not None and tested.kept)
 
     def ranked(self, rank: int) -> Recourse:
         """The same plan as number ``rank`` of several to choose from."""
@@ -391,15 +402,9 @@ class Recourse:
         """The answer as text in a language, such as "de"; ``print`` shows it in English."""
         return recourse_text(*self._messages(), language)
 
-    def __str__(self) -> str:
-        return self.text()
-
-    def html(self) -> str:
-        """The answer as HTML, as notebooks show it."""
-        return recourse_html(self.outcome, *self._messages())
-
-    def _repr_html_(self) -> str:
-        return self.html()
+    def html(self, language: str = "en") -> str:
+        """The answer as HTML in a language; notebooks show it in English."""
+        return recourse_html(self.outcome, *self._messages(), language)
 
     def plot(self, ax: Any = None, language: str = "en") -> Any:
         """Draw what each change costs, in a language; returns the matplotlib Axes."""
@@ -407,7 +412,7 @@ class Recourse:
         return plot_recourse(self.headline, changes, [change.cost for change in self.changes], ax, language)
 
 
-class Plans(tuple[Recourse, ...]):
+class Plans(Printable, tuple[Recourse, ...]):
     """Several plans to choose from. Print them, or show them in a notebook; else a tuple.
 
     Examples
@@ -418,21 +423,19 @@ class Plans(tuple[Recourse, ...]):
 
     __slots__ = ()
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, language: str = "en") -> str:
         """The plans as text in a language, one after the other."""
         if not self:
             return Message("others.none").text(language)
         return "\n\n".join(f"{place}. {plan.text(language)}" for place, plan in enumerate(self, 1))
 
-    def _repr_html_(self) -> str:
-        return "".join(plan.html() for plan in self) or f"<p>{escape(str(self))}</p>"
+    def html(self, language: str = "en") -> str:
+        """The plans as HTML in a language, one after the other."""
+        return "".join(plan.html(language) for plan in self) or super().html(language)
 
 
-@dataclass(frozen=True)
-class Failure:
+@dataclass(frozen=True, repr=False)
+class Failure(Printable):
     """A row that could not be explained, and why."""
 
     index: Any
@@ -440,16 +443,13 @@ class Failure:
 
     found = False
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, language: str = "en") -> str:
         """What failed, in a language; the error itself is English."""
         return Message("failure.row", index=repr(self.index), error=str(self.error)).text(language)
 
 
-@dataclass(frozen=True)
-class Recourses(Sequence["Recourse | Failure"]):
+@dataclass(frozen=True, repr=False)
+class Recourses(Printable, Sequence["Recourse | Failure"]):
     """The answers for many rows, in their order; a row that failed holds a :class:`Failure`."""
 
     items: tuple[Recourse | Failure, ...]
@@ -485,18 +485,27 @@ class Recourses(Sequence["Recourse | Failure"]):
         columns = ["outcome", "cost", "share", "advice"]
         return pd.DataFrame(rows, columns=columns, index=pd.Index(list(self.labels)))
 
-    def __str__(self) -> str:
-        return many_text(self._cells())
+    def text(self, language: str = "en") -> str:
+        """The answers as a table in a language, such as "de"; ``print`` shows it in English."""
+        return many_text(self._lines(language), language)
 
-    def _repr_html_(self) -> str:
-        return many_html(self._cells())
+    def html(self, language: str = "en") -> str:
+        """The answers as a table in HTML; notebooks show it in English."""
+        return many_html(self._lines(language), language)
 
-    def _cells(self) -> list[tuple[str, float | None, float | None, str]]:
+    def __repr__(self) -> str:
+        return f"<Recourses: {len(self)} rows, {len(self.failures)} failed>"
+
+    def _lines(self, language: str) -> list[tuple[str, float | None, float | None, str]]:
         """One line per row: its name, the cost, the share and the advice."""
-        frame = self.to_frame()
-        shown = frame[["cost", "share"]].astype(object).where(frame[["cost", "share"]].notna(), None)
-        told = zip(frame.index, shown["cost"], shown["share"], frame["advice"], strict=True)
-        return [(str(label), cost, share, str(advice)) for label, cost, share, advice in told]
+        lines: list[tuple[str, float | None, float | None, str]] = []
+        for label, item in zip(self.labels, self.items, strict=True):
+            if isinstance(item, Failure):
+                lines.append((str(label), None, None, str(item.error)))
+                continue
+            advice = " ".join(change.text(language) for change in item.changes) or item.headline.text(language)
+            lines.append((str(label), item.cost, item.share, advice))
+        return lines
 
 
 def _kept(data: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

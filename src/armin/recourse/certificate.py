@@ -15,7 +15,7 @@ from armin.problem import Status
 from armin.promise import Calibration
 from armin.recourse.origin import Origin
 from armin.recourse.world import COMPLETE, World
-from armin.words import Message
+from armin.words import Message, Printable
 
 __all__ = ["Certificate", "Validity", "library_versions"]
 
@@ -55,8 +55,8 @@ class Validity:
         return {"accepted": self.accepted, "of": self.of, "share": self.share}
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Printable):
     """Every ground on which an answer stands.
 
     Attributes
@@ -142,7 +142,11 @@ class Certificate:
     @property
     def sentence(self) -> str:
         """The message in English."""
-        return str(self.message)
+        return self.text()
+
+    def text(self, language: str = "en") -> str:
+        """The message in a language."""
+        return self.message.text(language)
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain data."""

@@ -13,12 +13,13 @@ from armin.recourse.answers import Recourse
 from armin.report.html import path_html
 from armin.report.plot import plot_path
 from armin.report.text import path_text
+from armin.words import Message, Printable
 
 __all__ = ["RecoursePath"]
 
 
-@dataclass(frozen=True)
-class RecoursePath(Sequence[Recourse]):
+@dataclass(frozen=True, repr=False)
+class RecoursePath(Printable, Sequence[Recourse]):
     """The cheapest plan for every share, cheapest first: a sequence of recourses, each surer than those before.
 
     How sure a plan is, is what :attr:`armin.Recourse.share` says, here as everywhere: it is judged on fresh completions
@@ -84,18 +85,17 @@ class RecoursePath(Sequence[Recourse]):
 
     def text(self, language: str = "en", width: int = 40) -> str:
         """The path as text in a language, such as "de", with bars of a width; ``print`` shows it in English."""
-        shorts = [[change.short_message for change in point.changes] for point in self.points]
-        return path_text(self.to_list(), shorts, self.end.value, language, width)
+        return path_text(self.to_list(), self._shorts(), self.end.value, language, width)
 
-    def __str__(self) -> str:
-        return self.text()
+    def html(self, language: str = "en") -> str:
+        """The path as a table in HTML; notebooks show it in English."""
+        return path_html(self.to_list(), self._shorts(), self.end.value, language)
 
-    def html(self) -> str:
-        """The answer as HTML, as notebooks show it."""
-        return path_html(self.to_list(), self.end.value)
+    def _shorts(self) -> list[list[Message]]:
+        return [[change.short_message for change in point.changes] for point in self.points]
 
-    def _repr_html_(self) -> str:
-        return self.html()
+    def __repr__(self) -> str:
+        return f"<RecoursePath: {len(self)} plans>"
 
     def plot(self, ax: Any = None, language: str = "en") -> Any:
         """Draw cost against the share in a language; returns the matplotlib Axes."""

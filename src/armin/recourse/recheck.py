@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from armin.recourse.certificate import Validity
-from armin.words import Message
+from armin.words import Message, Printable
 
 __all__ = ["Recheck", "Verdict"]
 
@@ -14,8 +14,8 @@ Verdict = Literal["holds", "accepted", "falls_short", "not_allowed", "does_not_f
 FORMAT = "armin.recheck/1"
 
 
-@dataclass(frozen=True)
-class Recheck:
+@dataclass(frozen=True, repr=False)
+class Recheck(Printable):
     """What has become of a plan.
 
     Attributes
@@ -79,6 +79,3 @@ class Recheck:
     def text(self, language: str = "en") -> str:
         """What has become of the plan, in a language."""
         return self.message.text(language)
-
-    def __str__(self) -> str:
-        return self.text()

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from armin.report.words import path_end
-from armin.words import Message, catalogue
+from armin.words import Message, Name, catalogue
 
 __all__ = ["curves_html", "many_html", "path_html", "recourse_html"]
 
@@ -15,22 +15,25 @@ _BOX = (
     "font-family:system-ui,sans-serif;max-width:44rem;border:1px solid #8884;border-left:4px solid {colour};"
     "border-radius:6px;padding:.7rem 1rem;line-height:1.45"
 )
-_COLOURS = {"plan": "#2a7d4f", "already_accepted": "#2a7d4f", "best_so_far": "#b7791f", "tell": "#b7791f"}
+_GOOD, _CARE = "#2a7d4f", "#b7791f"
+_COLOURS = {"plan": _GOOD, "already_accepted": _GOOD, "best_so_far": _CARE, "falls_short": _CARE, "tell": _CARE}
 
 
-def recourse_html(outcome: str, headline: Message, changes: Sequence[Message], details: Sequence[Message]) -> str:
+def recourse_html(
+    outcome: str, headline: Message, changes: Sequence[Message], details: Sequence[Message], language: str = "en"
+) -> str:
     """A recourse as a small card."""
     colour = _COLOURS.get(outcome, "#b23b3b")
-    parts = [f'<div style="{_BOX.format(colour=colour)}">', f"<strong>{escape(str(headline))}</strong>"]
+    parts = [f'<div style="{_BOX.format(colour=colour)}">', f"<strong>{escape(headline.text(language))}</strong>"]
     if changes:
-        items = "".join(f"<li>{escape(str(change))}</li>" for change in changes)
+        items = "".join(f"<li>{escape(change.text(language))}</li>" for change in changes)
         parts.append(f'<ol style="margin:.5rem 0">{items}</ol>')
-    return "".join([*parts, *(f"<div>{escape(str(line))}</div>" for line in details), "</div>"])
+    return "".join([*parts, *(f"<div>{escape(line.text(language))}</div>" for line in details), "</div>"])
 
 
-def many_html(rows: Sequence[tuple[str, float | None, float | None, str]]) -> str:
+def many_html(rows: Sequence[tuple[str, float | None, float | None, str]], language: str = "en") -> str:
     """Answers for many people as a table: name, cost, share and advice of each."""
-    words = catalogue()
+    words = catalogue(language)
     heads = [words.say(f"path.{name}") for name in ("row", "cost", "works_for", "what_to_do")]
     right, left = "text-align:right", "text-align:left"
     head = "".join(f"<th style='{left}'>{escape(text)}</th>" for text in heads)
@@ -42,27 +45,34 @@ def many_html(rows: Sequence[tuple[str, float | None, float | None, str]]) -> st
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def curves_html(messages: Sequence[Message], heads: Sequence[Message], rows: Sequence[Sequence[str]]) -> str:
+def curves_html(
+    messages: Sequence[Message],
+    heads: Sequence[Message],
+    rows: Sequence[Sequence[Message | Name]],
+    language: str = "en",
+) -> str:
     """A stress test: what it comes to, and how far each curve keeps."""
-    head = "".join(f"<th style='text-align:left'>{escape(str(text))}</th>" for text in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    words = catalogue(language)
+    head = "".join(f"<th style='text-align:left'>{escape(text.text(language))}</th>" for text in heads)
+    written = [[cell.said(words).replace("\u00a0", " ") for cell in row] for row in rows]
+    cells = [[f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row] for row in written]
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
-    return f"<p>{escape(' '.join(map(str, messages)))}</p>{table}"
+    return f"<p>{escape(' '.join(message.text(language) for message in messages))}</p>{table}"
 
 
-def path_html(points: list[dict[str, Any]], end: str) -> str:
+def path_html(points: list[dict[str, Any]], shorts: Sequence[Sequence[Message]], end: str, language: str = "en") -> str:
     """A cost-confidence path as a table; ``end`` is the status that ended it."""
-    words = catalogue()
+    words = catalogue(language)
+    changes = ["; ".join(message.text(language) for message in short) or words.say("short.nothing") for short in shorts]
     rows = "".join(
         f"<tr><td style='text-align:right'>{words.percent(p['share'])}</td>"
         f"<td style='text-align:right'>{words.figure(p['cost'])}</td>"
-        f"<td style='text-align:left'>{escape('; '.join(p['short']) or words.say('short.nothing'))}</td></tr>"
-        for p in points
+        f"<td style='text-align:left'>{escape(change)}</td></tr>"
+        for p, change in zip(points, changes, strict=True)
     )
     works, cost, what = (words.say(f"path.{name}") for name in ("works_for", "cost", "what_to_do"))
     head = f"<tr><th>{works}</th><th>{cost}</th><th style='text-align:left'>{what}</th></tr>"
     last = path_end(points, end)
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if points else ""
-    return table + (f"<p>{escape(str(last))}</p>" if last else "")
+    return table + (f"<p>{escape(last.text(language))}</p>" if last else "")

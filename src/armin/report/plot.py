@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from armin.errors import MissingDependencyError
 from armin.words import Catalogue, Message, catalogue
 
-__all__ = ["INK", "plot_path", "plot_recourse"]
+__all__ = ["INK", "axes_or_new", "new_figure", "plot_path", "plot_recourse"]
 
 INK = {"main": "#1f5fa8", "bad": "#b23b3b", "good": "#2a7d4f", "grey": "#6b7280"}
 LABEL, TITLE = 34, 52
 """Letters on a line of a label beside the picture, and of a title above it: as many as there is room for."""
 
 
-def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
+def new_figure(size: tuple[float, float], *, to_file: bool = False) -> Any:
+    """A figure of pyplot, as notebooks and ``plt.show()`` know it; or one that is only written to a file."""
     try:
-        from matplotlib.figure import Figure
+        library = import_module("matplotlib.figure" if to_file else "matplotlib.pyplot")
     except ImportError:
         raise MissingDependencyError("Drawing needs matplotlib. Install it with: pip install 'armin[plot]'.") from None
-    return Figure(figsize=size, layout="constrained").subplots()
+    make = library.Figure if to_file else library.figure
+    return make(figsize=size, layout="constrained")
+
+
+def axes_or_new(ax: Any, size: tuple[float, float]) -> Any:
+    """The axes that were passed, or those of a new figure."""
+    return new_figure(size).subplots() if ax is None else ax
 
 
 def plot_path(points: list[dict[str, Any]], marked: float | None = None, ax: Any = None, language: str = "en") -> Any:
     """Draw cost against the share for which a plan works, as steps; returns the matplotlib Axes."""
-    words, ax = catalogue(language), _axes(ax, (7.0, 3.6))
+    words, ax = catalogue(language), axes_or_new(ax, (7.0, 3.6))
     if points:
         edges = [0.0, *(p["share"] for p in points)]
         ax.stairs([p["cost"] for p in points], edges, baseline=None, color=INK["main"], linewidth=2)
@@ -62,7 +68,7 @@ def plot_recourse(
     labels = [_wrapped(change.said(words).rstrip("."), LABEL) for change in changes]
     title = _wrapped(headline.said(words), TITLE)
     lines = sum(max(2, label.count("\n") + 1) for label in labels) + title.count("\n")
-    ax = _axes(ax, (7.0, 1.4 + 0.22 * max(2, lines)))
+    ax = axes_or_new(ax, (7.0, 1.4 + 0.22 * max(2, lines)))
     places = range(len(changes))
     bars = ax.barh(places, list(costs)[::-1], color=INK["main"], height=0.6)
     ax.set_yticks(places, labels[::-1])

@@ -6,7 +6,9 @@ import math
 from html import escape
 from typing import Any
 
-from armin.report.plot import INK, _axes, _literal, _said, _wrapped
+import numpy as np
+
+from armin.report.plot import INK, _literal, _said, _wrapped, new_figure
 from armin.words import Catalogue, Message, Quantity, catalogue
 
 __all__ = ["assessment_html", "assessment_text", "assessment_verdict", "plot_assessment"]
@@ -100,7 +102,7 @@ def _short(value: float | None) -> str:
 
 
 def plot_assessment(summary: dict[str, Any], verdict: str, figure: Any = None, language: str = "en") -> Any:
-    """Draw coverage as dots and rank histograms as small panels; returns the matplotlib Figure.
+    """Draw coverage as dots and rank histograms as small panels; returns the matplotlib Axes in an array.
 
     With more than eleven features, those with the smallest p-values are drawn.
     """
@@ -113,10 +115,10 @@ def plot_assessment(summary: dict[str, Any], verdict: str, figure: Any = None, l
     ]
     rows = -(-len(panels) // _COLUMNS)
     if figure is None:
-        figure = _axes(None, (11.0, max(3.2, 1.0 + 1.5 * rows, 1.2 + 0.32 * len(panels)))).figure
-        figure.clear()
+        figure = new_figure((11.0, max(3.2, 1.0 + 1.5 * rows, 1.2 + 0.32 * len(panels))))
     left, right = figure.subfigures(1, 2, width_ratios=[2, 3])
-    _draw_coverage(left.subplots(), panels, words)
+    coverage = left.subplots()
+    _draw_coverage(coverage, panels, words)
     grid = right.subplots(rows, _COLUMNS, squeeze=False, sharex=True)
     for ax, panel in zip(grid.flat, panels, strict=False):
         _draw_histogram(ax, panel)
@@ -125,7 +127,7 @@ def plot_assessment(summary: dict[str, Any], verdict: str, figure: Any = None, l
     right.supxlabel(_said(words, "plot.ranks"), fontsize=9)
     title = words.say("plot.assessed", sampler=summary["sampler"], verdict=verdict)
     figure.suptitle(_wrapped(title, _TITLE), x=0.01, ha="left", fontsize=10)
-    return figure
+    return np.array([coverage, *grid.flat[: len(panels)]], dtype=object)
 
 
 def _draw_coverage(ax: Any, panels: list[dict[str, Any]], words: Catalogue) -> None:

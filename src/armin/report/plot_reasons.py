@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from armin.report.plot import INK, LABEL, TITLE, _axes, _said, _wrapped
+from armin.report.plot import INK, LABEL, TITLE, _said, _wrapped, axes_or_new
 from armin.words import Message, Name, catalogue
 
 __all__ = ["plot_reasons"]
@@ -20,7 +20,7 @@ def plot_reasons(
 ) -> Any:
     """Draw the weight of each feature with its interval, the weightiest on top; returns the matplotlib Axes."""
     words = catalogue(language)
-    ax = _axes(ax, (7.0, 1.6 + 0.34 * max(2, len(rows))))
+    ax = axes_or_new(ax, (7.0, 1.6 + 0.34 * max(2, len(rows))))
     places = range(len(rows))
     shown = list(rows)[::-1]
     colours = [INK["good"] if weight > 0 else INK["bad"] for _, weight, _, _ in shown]

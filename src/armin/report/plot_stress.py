@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from armin.report.plot import INK, _axes, _percent, _said, _wrapped
+from armin.report.plot import INK, _percent, _said, _wrapped, axes_or_new
 from armin.words import Message, Name, catalogue
 
 __all__ = ["plot_stress"]
@@ -22,7 +22,7 @@ def plot_stress(summary: dict[str, Any], names: Sequence[Message | Name], ax: An
     Each curve has a colour and a marker of its own, so that it is known in black and white.
     """
     words = catalogue(language)
-    ax = _axes(ax, (7.0, 3.8))
+    ax = axes_or_new(ax, (7.0, 3.8))
     colours = [INK["main"], INK["good"], INK["bad"], INK["grey"]]
     for i, (curve, name) in enumerate(zip(summary["curves"], names, strict=True)):
         points = [p for p in curve["points"] if p["reliable"]]

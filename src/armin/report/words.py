@@ -49,6 +49,9 @@ def headline(summary: dict[str, Any]) -> Message:
         if summary["world"]["decision"] == "blank":
             return Message("headline.accepted_row", desired=desired)
         return Message("headline.accepted_blanks", share=summary["share"], desired=desired)
+    if outcome == "falls_short":
+        asked = summary["confidence"]["asked"]
+        return Message("headline.falls_short", n=n, desired=desired, asked=asked, share=summary["share"])
     values = {"desired": desired, "holds": _holds(summary)}
     if outcome in ("no_recourse", "out_of_time"):
         return Message("headline.none" if outcome == "no_recourse" else "headline.time", **values)
@@ -68,12 +71,9 @@ def _holds(summary: dict[str, Any]) -> Message | str:
     promise = (summary.get("certificate") or {}).get("promise")
     if promise and promise["kept"]:
         return Message("holds.promise", share=promise["promise"])
-    judged = summary["share"]
-    if asked < 1.0 and judged is not None and judged < asked - 1e-9:
-        return Message("holds.judged", share=judged, asked=asked)
     either = summary["world"]["reapply"] == "either"
-    if judged == asked < 1.0:  # a point of a path states its own share
-        return Message("holds.works_either" if either else "holds.works", share=judged)
+    if summary["share"] == asked < 1.0:  # a point of a path states its own share
+        return Message("holds.works_either" if either else "holds.works", share=asked)
     if either:
         return Message("holds.either", share=asked)
     return Message("holds.every") if asked == 1.0 else Message("holds.share", share=asked)

@@ -76,7 +76,7 @@ class Carried:
         """
         return cls({name: [v for book in books for v in book.values.get(name, ())] for name in books[0].values})
 
-    def column(self, name: str, places: NDArray[np.float64], dtype: Any = None) -> pd.Series[Any]:
+    def column(self, name: str, places: NDArray[np.float64], dtype: Any = None, blank: Any = None) -> pd.Series[Any]:
         """One column as the model is to see it: the very values, in the type of the training data if it holds them.
 
         Parameters
@@ -84,10 +84,11 @@ class Carried:
         name : the column
         places : array of shape (n,), which value stands in each row
         dtype : the type in the training data; None for the plainest one
+        blank : what stands for a blank where the type has no sign of its own
         """
-        values = list(self.values.get(name, ()))
+        values = [blank if value is None else value for value in self.values.get(name, ())]
         nowhere = np.isnan(places) | (places >= len(values))
-        book = _typed(pd.Series([*values, None] if nowhere.any() else values, dtype=object), dtype)
+        book = _typed(pd.Series([*values, blank] if nowhere.any() else values, dtype=object), dtype)
         where = np.where(nowhere, len(values), np.nan_to_num(places)).astype(np.intp)
         return pd.Series(book.array.take(where), dtype=book.dtype, copy=False)
 

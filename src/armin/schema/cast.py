@@ -31,10 +31,11 @@ def decode_column(feature: Feature, codes: NDArray[np.float64], dtype: Any = Non
     return values if isinstance(values, pd.Series) else pd.Series(values, copy=False)
 
 
-def decode_values(feature: Feature, codes: NDArray[np.float64], dtype: Any = None) -> Any:
+def decode_values(feature: Feature, codes: NDArray[np.float64], dtype: Any = None, blank: Any = np.nan) -> Any:
     """As :func:`decode_column`, but an array where that has one type, whatever it is put into.
 
-    A table of arrays is made in a fraction of the time that one of columns takes, whose rows must be compared.
+    A table of arrays is made in a fraction of the time that one of columns takes, whose rows must be compared. Where
+    the type has no sign of its own for a blank, it is ``blank``.
     """
     if feature.is_number and isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         (values,) = decode_numbers(codes[:, None], dtype)
@@ -45,16 +46,18 @@ def decode_values(feature: Feature, codes: NDArray[np.float64], dtype: Any = Non
             blanks = np.isnan(codes)
             some = bool(blanks.any())
             # 0 and False are equal, but not the same value
-            lookup = _lookup(feature, tuple(map(type, feature.categories)), dtype, some)
+            lookup = _lookup(feature, tuple(map(type, feature.categories)), dtype, some, blank)
             where = (np.where(blanks, len(feature.categories), codes) if some else codes).astype(np.intp)
             taken = lookup.array.take(where)
             # of objects a table would find out anew what they are
             return pd.Series(taken, dtype=lookup.dtype, copy=False) if lookup.dtype == object else taken
-        column = _values(feature, codes)
+        column = _values(feature, codes, blank)
     elif feature.kind == "integer" and (dtype is None or dtype.kind not in "iuf"):
         column = _wholes(codes)
     else:
         column = pd.Series(codes)
+    if pd.api.types.is_object_dtype(dtype) and blank is not np.nan and column.isna().any():
+        return column.astype(object).where(column.notna(), blank)
     if dtype is None or column.dtype == dtype:
         return column
     if isinstance(dtype, pd.CategoricalDtype):
@@ -63,9 +66,10 @@ def decode_values(feature: Feature, codes: NDArray[np.float64], dtype: Any = Non
 
 
 @lru_cache(maxsize=4096)
-def _lookup(feature: Feature, kinds: tuple[type, ...], dtype: Any, with_blank: bool) -> pd.Series[Any]:
+def _lookup(feature: Feature, kinds: tuple[type, ...], dtype: Any, with_blank: bool, blank: Any) -> pd.Series[Any]:
     """Every category once, then a blank if there is one, in the type that the column will have."""
-    column = _values(feature, np.append(np.arange(len(feature.categories), dtype=float), [np.nan] * with_blank))
+    codes = np.append(np.arange(len(feature.categories), dtype=float), [np.nan] * with_blank)
+    column = _values(feature, codes, blank)
     if dtype is None:
         column = column.infer_objects()
     elif column.dtype != dtype:
@@ -94,11 +98,11 @@ def _wholes(codes: NDArray[np.float64]) -> pd.Series[Any]:
     return pd.Series([c if np.isnan(c) else int(c) for c in codes], dtype=object)
 
 
-def _values(feature: Feature, codes: NDArray[np.float64]) -> pd.Series[Any]:
+def _values(feature: Feature, codes: NDArray[np.float64], blank: Any) -> pd.Series[Any]:
     blanks = np.isnan(codes)
     lookup = np.empty(len(feature.categories) + 1, dtype=object)
     lookup[:-1] = feature.categories
-    lookup[-1] = np.nan
+    lookup[-1] = blank
     where = np.where(blanks, len(feature.categories), np.nan_to_num(codes)).astype(np.intp)
     return pd.Series(lookup[where], dtype=object)
 

@@ -6,17 +6,20 @@ No other library is imported for it: a frame brings its own library along.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from armin.errors import DataError, MissingDependencyError
+from armin.schema.values import is_blank
 
-__all__ = ["as_frame", "is_foreign"]
+__all__ = ["as_frame", "blanks_of", "is_foreign", "types_of"]
 
 _MARKS = ("__dataframe__", "__arrow_c_stream__", "__narwhals_dataframe__", "__narwhals_lazyframe__")
 _LAZY = "LazyFrame"
+_NONE = object()
 
 
 def is_foreign(rows: object) -> bool:
@@ -48,6 +51,32 @@ def as_frame(table: object) -> pd.DataFrame:
             f"Got {type(table).__name__} instead; pandas.DataFrame(...) makes one of lists and dicts."
         )
     return _converted(table)
+
+
+def types_of(table: pd.DataFrame, *, foreign: bool = False) -> pd.DataFrame:
+    """An empty frame with the types of a table, which knows what stands for a blank in its columns of texts or objects.
+
+    The texts and categories of a table that was another library's are objects to an estimator, and blanks are None.
+
+    >>> types_of(pd.DataFrame({"town": pd.Series(["Bonn", None], dtype=object)})).attrs
+    {'blanks': {'town': None}}
+    """
+    if foreign:
+        texts = table.select_dtypes(exclude=["number", "bool", "datetime"])
+        table = table.assign(**{name: texts[name].astype(object).where(texts[name].notna(), None) for name in texts})
+    like, blanks = table.iloc[:0].copy(), {}
+    for name, dtype in table.dtypes.items():
+        if not pd.api.types.is_numeric_dtype(dtype):
+            first = next(filter(is_blank, table[name].tolist()), _NONE)
+            if first is not _NONE and (pd.api.types.is_object_dtype(dtype) or isinstance(first, str)):
+                blanks[str(name)] = first
+    like.attrs = {"blanks": blanks}
+    return like
+
+
+def blanks_of(like: pd.DataFrame | None) -> Mapping[str, Any]:
+    """By column, what stands for a blank in the table that :func:`types_of` describes."""
+    return {} if like is None else like.attrs.get("blanks", {})
 
 
 def _converted(table: Any) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
-from armin.words import Message
+from armin.words import Message, Printable
 
 __all__ = ["About", "Question", "Review", "SchemaNote"]
 
@@ -24,8 +24,8 @@ class SchemaNote(UserWarning):
     """What ``Schema.infer`` decided without being told; say it yourself, and the note is gone."""
 
 
-@dataclass(frozen=True)
-class Question:
+@dataclass(frozen=True, repr=False)
+class Question(Printable):
     """One thing about one column that data cannot settle.
 
     Attributes
@@ -46,12 +46,13 @@ class Question:
         """The question for the reader of a schema's file."""
         return Message(self.message.code, **{**self.message.values, "code": self.toml}) if self.toml else self.message
 
-    def __str__(self) -> str:
-        return str(self.message)
+    def text(self, language: str = "en") -> str:
+        """The question in a language."""
+        return self.message.text(language)
 
 
-@dataclass(frozen=True)
-class Review:
+@dataclass(frozen=True, repr=False)
+class Review(Printable):
     """Questions about a schema; prints as a list.
 
     Attributes
@@ -95,15 +96,13 @@ class Review:
         head = Message("review.head", n=len(asked)).text(language)
         return "\n".join([head, *(f"  {i}. {one.text(language)}" for i, one in enumerate(asked, start=1))])
 
-    def __str__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
+    def html(self, language: str = "en") -> str:
+        """All questions as a list in HTML; notebooks show it in English."""
         if not self.questions:
-            return f"<p>{escape(str(self))}</p>"
+            return f"<p>{escape(self.text(language))}</p>"
         asked = self.messages
-        listed = "".join(f"<li>{escape(str(one))}</li>" for one in asked)
-        return f"<p>{escape(Message('review.head', n=len(asked)).text())}</p><ol>{listed}</ol>"
+        listed = "".join(f"<li>{escape(one.text(language))}</li>" for one in asked)
+        return f"<p>{escape(Message('review.head', n=len(asked)).text(language))}</p><ol>{listed}</ol>"
 
 
 def _together(questions: list[Question]) -> Message:

@@ -17,22 +17,26 @@ from armin.errors import SchemaError
 from armin.schema.carried import Carried
 from armin.schema.cast import decode_numbers, decode_values
 from armin.schema.feature import Blank, Feature, Kind
-from armin.schema.frames import as_frame
+from armin.schema.frames import as_frame, blanks_of
 from armin.schema.overrides import Overrides
 from armin.schema.question import Review, SchemaNote
 from armin.schema.rows import encode_one, frame_of
 from armin.schema.rules import Rule
 from armin.schema.shown import Shown
 from armin.schema.values import Value
+from armin.words import Printable
 
 __all__ = ["Rows", "Schema"]
+
+SHOWN = 6
+"""Features whose names are in the short form of a schema."""
 
 Rows: TypeAlias = pd.DataFrame | Mapping[str, object] | Sequence[object] | NDArray[Any]
 """What counts as rows: a DataFrame, Series, dict, list or array."""
 
 
-@dataclass(frozen=True)
-class Schema:
+@dataclass(frozen=True, repr=False)
+class Schema(Printable):
     """The columns of a row, in order.
 
     Examples
@@ -330,6 +334,7 @@ class Schema:
         matrix: NDArray[np.float64],
         like: pd.DataFrame | Mapping[str, Any] | None = None,
         carried: Carried | None = None,
+        blanks: Mapping[str, Any] | None = None,
     ) -> pd.DataFrame:
         """Codes (n, D) as a DataFrame of values.
 
@@ -338,18 +343,20 @@ class Schema:
         matrix : codes
         like : a frame, or its column types by name, which are used where the values allow it
         carried : the values of carried columns, to whose places their codes point; blank if left out
+        blanks : by column, what stands for a blank where its type has no sign of its own; a frame ``like`` knows it
         """
         columns: dict[str, Any] = dict.fromkeys(self.names)
-        dtypes = like.dtypes.to_dict() if isinstance(like, pd.DataFrame) else like or {}
+        dtypes = {str(n): t for n, t in like.dtypes.items()} if isinstance(like, pd.DataFrame) else like or {}
+        signs = blanks_of(like) if isinstance(like, pd.DataFrame) else blanks or {}
         numbers: dict[np.dtype[Any], list[int]] = {}
         for i, feature in enumerate(self.features):
-            dtype = dtypes.get(feature.name)
+            dtype, blank = dtypes.get(feature.name), signs.get(feature.name, None if feature.is_carried else np.nan)
             if feature.is_carried:
-                columns[feature.name] = (carried or Carried()).column(feature.name, matrix[:, i], dtype)
+                columns[feature.name] = (carried or Carried()).column(feature.name, matrix[:, i], dtype, blank)
             elif feature.is_number and isinstance(dtype, np.dtype) and dtype.kind in "iuf":
                 numbers.setdefault(dtype, []).append(i)
             else:
-                columns[feature.name] = decode_values(feature, matrix[:, i], dtype)
+                columns[feature.name] = decode_values(feature, matrix[:, i], dtype, blank)
         for dtype, positions in numbers.items():  # all columns of a type at once
             for i, values in zip(positions, decode_numbers(matrix[:, positions], dtype), strict=True):
                 feature = self.features[i]
@@ -379,7 +386,13 @@ class Schema:
 
         return cls(*read_toml(source))
 
-    def __str__(self) -> str:
+    def text(self, language: str = "en") -> str:
+        """This schema as a table, in English whatever the language."""
         from armin.schema.show import schema_text
 
         return schema_text(self)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.names[:SHOWN]) + (", …" if len(self) > SHOWN else "")
+        rules = f", {len(self.rules)} rule{'s' * (len(self.rules) > 1)}" if self.rules else ""
+        return f"<Schema: {len(self)} feature{'s' * (len(self) > 1)} ({names}){rules}>"

@@ -10,6 +10,7 @@ Only 12 of 5,000 plausible completions agree with what is known (the rejection, 
 from armin.words.catalogue import Catalogue
 from armin.words.files import catalogue, languages
 from armin.words.message import Message
+from armin.words.printable import Printable
 from armin.words.things import Name, Quantity
 
-__all__ = ["Catalogue", "Message", "Name", "Quantity", "catalogue", "languages"]
+__all__ = ["Catalogue", "Message", "Name", "Printable", "Quantity", "catalogue", "languages"]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
 
+from armin.words.files import catalogue
+
 if TYPE_CHECKING:
     from armin.words.catalogue import Catalogue
 
@@ -28,6 +30,8 @@ class Name:
     >>> from armin.words import catalogue
     >>> Name("labels", "income", "your income").said(catalogue("de"))
     'your income'
+    >>> print(Name("labels", "income", "your income"))
+    your income
     """
 
     table: Literal["labels", "values", "decisions", "short_labels", "groups", "helps", "examples", "titles", "stories"]
@@ -38,6 +42,9 @@ class Name:
     def said(self, words: Catalogue) -> str:
         """The name in a language."""
         return words.name(self.table, self.key, self.text, self.feature)
+
+    def __str__(self) -> str:
+        return self.said(catalogue()).replace("\u00a0", " ")
 
     def to_plain(self) -> Any:
         """The name as plain data."""
@@ -77,6 +84,9 @@ class Quantity:
             if name is not None:
                 parts.append(words.marked(format(self.number, spec or "")))
         return "".join(parts)
+
+    def __str__(self) -> str:
+        return self.said(catalogue()).replace("\u00a0", " ")
 
     def to_plain(self) -> Any:
         """The quantity as plain data."""
