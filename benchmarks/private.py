@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from experiments.data import FILES, load
 
-from armin.bundle.trees import parts_of
+from armin.bundle.model import parts_of
 from armin.impute import ChainedEquations, GaussianCopula, NearestDonors, PrivateCopula
 from armin.impute.anonymous import unique_rows
 from armin.impute.assess import assess

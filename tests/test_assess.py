@@ -246,20 +246,21 @@ def test_text_html_and_json():
 
 
 def test_the_picture_is_drawn():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
+    pytest.importorskip("matplotlib")
     schema = Schema(tuple(Feature(f"$f{i}", "continuous", lower=-9, upper=9) for i in range(14)))
     X = np.random.default_rng(0).normal(size=(300, 14)).clip(-9, 9)
-    figure = assess("marginal", X, schema=schema, n_draws=20).plot()
+    drawn = assess("marginal", X, schema=schema, n_draws=20).plot()
+    figure = drawn[0].figure.figure
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=40)
     assert picture.getbuffer().nbytes > 5000
     # coverage, all values, and the eleven features with the smallest p-values
-    assert sum(ax.get_visible() for ax in figure.get_axes()) == 13
+    assert len(drawn) == 13
+    assert [ax for ax in figure.get_axes() if ax.get_visible()] == list(drawn)
 
 
 def test_no_picture_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingDependencyError, match=r"armin\[plot\]"):
         assess(gaussian(), people(12, 0), schema=GAUSS, n_draws=10).plot()
 

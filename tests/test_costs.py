@@ -317,6 +317,14 @@ def test_a_price_that_is_no_price_is_refused(wrong: Any) -> None:
         TableCost({"a": {3: wrong}}).fit(np.zeros((1, 1)), schema)
 
 
+def test_nobody_changes_to_the_only_category_that_there_is() -> None:
+    schema = Schema((Feature("town", "categorical", categories=("Bonn",), direction="fixed"),))
+    for cost in (WeightedL1(), WeightedL2()):
+        fitted = cost.fit(np.zeros((5, 1)), schema)
+        with np.errstate(all="raise"):
+            assert fitted.table(0, np.zeros(2), np.zeros((2, 1))).tolist() == [[0.0], [0.0]]
+
+
 @pytest.mark.parametrize("otherwise", ["tlps", "mps", "l1", "l2", "changes", CustomCost(lambda *_: 4.0)], ids=name_of)
 def test_a_table_wins_where_it_speaks_and_the_other_cost_elsewhere(otherwise: Any) -> None:
     schema = Schema(

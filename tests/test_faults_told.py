@@ -218,6 +218,25 @@ def test_every_outcome_has_its_word(status: Status, changed: bool, world: dict[s
 
 
 @pytest.mark.parametrize(
+    ("given", "short"),
+    [
+        ({}, True),
+        ({"status": Status.FEASIBLE}, True),
+        ({"fresh": Validity(800, 1000)}, False),
+        ({"fresh": None}, False),  # of what was optimised over nine in ten are accepted
+        ({"confidence": 1.0}, False),  # all of what was drawn is all that was asked for
+        ({"confidence": None}, False),
+        ({"changes": ()}, False),
+        ({"world": World("blank", "blank", True, False)}, False),  # one row is judged
+    ],
+)
+def test_an_answer_says_in_one_word_that_it_has_less_than_was_asked_for(given: dict[str, Any], short: bool) -> None:
+    found = answer(**({"fresh": Validity(790, 1000)} | given))
+    assert found.falls_short == (found.outcome == "falls_short") == short
+    assert (found.headline.code == "headline.falls_short") == short
+
+
+@pytest.mark.parametrize(
     ("mode", "amount", "direction", "found"),
     [
         ("observed", 5.0, "any", "up"), ("observed", -5.0, "any", "down"), ("shift", 5.0, "any", "up"),
@@ -294,7 +313,6 @@ def test_the_last_check_looks_at_every_candidate() -> None:
     ("share", "asked", "code"),
     [
         (0.3, 0.1 + 0.2, "share"),
-        (0.79, 0.8, "judged"),
         (0.8, 0.8, "works"),  # as a point of a path states its own
         (0.9, 0.8, "share"),
         (0.9, 1.0, "every"),

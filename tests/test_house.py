@@ -10,12 +10,9 @@ import armin
 SOURCE = Path(armin.__file__).parent
 FOREIGN = {
     "bundle/model.py": {"_n_features_in"},  # LightGBM's, put back after loading
-    "bundle/trees.py": {"_raw_predict_init"},  # what a booster starts from has no other name
-    "compiler.py": {"_get_module_for_linking", "_impl_keys", "_plain", "_values"},  # numba's, and its own twin's
-    "compiling.py": {"_cache", "_compile_for_args"},  # numba's
+    "compiling.py": {"_cache", "_compile_for_args", "_rebuild", "_reduce"},  # numba's
     "explainer/pool.py": {"_exit"},  # Python's own way to end a process whose parent is gone
-    "lowering.py": {"_fields"},  # numba's
-    "solve/search/handed.py": {"_fields"},  # a named tuple's own public one
+    "solve/search/handed.py": {"_fields", "_getvalue"},  # a named tuple's own public one, and numba's
     "words/message.py": {"_values"},  # its own class, compared with its twin
 }
 """Underscores of other libraries that have no public name, by file. Readers of models (models/) are made of them."""

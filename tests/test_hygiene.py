@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from armin import ARMIN, Feature, Schema
 from armin.bundle.kept import what_is_kept
-from armin.bundle.trees import parts_of
+from armin.bundle.model import parts_of
 from armin.cli import app
 from armin.cli.hygiene import cell, escaped, visible
 from armin.datasets import make_loans

@@ -68,6 +68,7 @@ NOTHING = {"changes": (), "cost": None, "validity": None, "fresh": None}
 OUTCOMES = {
     "plan": PLAN,
     "best_so_far": replace(PLAN, status=Status.FEASIBLE, bound=0.8),
+    "falls_short": replace(PLAN, fresh=Validity(728, 1000)),
     "already_accepted": replace(PLAN, changes=(), cost=0.0),
     "no_recourse": replace(PLAN, status=Status.INFEASIBLE, **NOTHING),
     "out_of_time": replace(PLAN, status=Status.UNKNOWN, **NOTHING),
@@ -111,11 +112,13 @@ class Page(HTMLParser):
 SAYS = {
     ("plan", "en"): ("Do all of the following", "no allowed plan asks for less. This is proved"),
     ("best_so_far", "en"): ("not proven the cheapest yet", "up to 20 % less"),
+    ("falls_short", "en"): ("works in 75 % of the cases and found none; this one comes closest",),
     ("already_accepted", "en"): ("Nothing needs to change: for 78 % of the plausible ways",),
     ("no_recourse", "en"): ("No plan exists, because", "proved, not guessed", "not let us ask you to change: your age"),
     ("out_of_time", "en"): ("the time for the search ran out. One may exist", "not a proof"),
     ("plan", "de"): ("Tun Sie alles Folgende", "Das ist bewiesen", "um 1.500 $, gleich wie hoch"),
     ("best_so_far", "de"): ("noch nicht bewiesen", "bis zu 20 % weniger"),
+    ("falls_short", "de"): ("in 75 % der Fälle wirkt, und keinen gefunden; dieser kommt dem am nächsten",),
     ("already_accepted", "de"): ("Es muss sich nichts ändern: Für 78 % der plausiblen",),
     ("no_recourse", "de"): ("Es gibt keinen Plan, denn", "bewiesen, nicht geschätzt"),
     ("out_of_time", "de"): ("Die Zeit für die Suche war zu Ende", "kein Beweis"),

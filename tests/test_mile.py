@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
+import plain
 from armin import ARMIN, ImputationAR, RobustAR
 from armin.explainer import threads
 from armin.explainer.advise import advise, pose
@@ -204,15 +205,7 @@ def test_law_compiled_trees_add_up_to_the_same_bit(seed: int, precision: Any, st
     inputs = rng.choice(
         np.concatenate([cuts, cuts + 1, [np.nan, -np.inf, np.inf, 0.1, 0, 1, 2, 3, 4]]), (40, model.n_inputs)
     )
-    values = model.value.astype(precision)
-    base = model.base.astype(precision)
-    total = np.repeat((np.zeros_like(base) if last else base)[None, :], 40, axis=0)
-    for tree, leaves in zip(range(model.n_trees), model.leaves(inputs).T, strict=True):
-        assert tree >= 0
-        total = total + values[leaves]
-    compiled = np.repeat((np.zeros_like(base) if last else base)[None, :], 40, axis=0)
-    model._walk(inputs, values, compiled)
-    np.testing.assert_array_equal(compiled, total)
+    np.testing.assert_array_equal(model.outputs(inputs), [plain.tree_outputs(model, row) for row in inputs])
 
 
 def numbers(seed: int, n: int = 400) -> tuple[Schema, np.ndarray]:

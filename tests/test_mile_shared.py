@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import pickle
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numba  # noqa: F401  so that compiled draws are made
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import plain
 from armin import ARMIN
 from armin.errors import ModelError
 from armin.explainer import draw, judge, memory
 from armin.explainer.advise import pose
-from armin.impute.chained import Levels, _Pair
-from armin.impute.compiled.near import Cells, cells_of
-from armin.impute.conditional import Matching
 from armin.impute.neighbours import Neighbours
 from armin.models.inputs import WholeNumbers
 from armin.models.kinds import Among
@@ -30,49 +24,6 @@ from test_mile import Stricter, crowd, said
 
 from problems import random_trees
 from worlds import MODELS
-
-
-@contextmanager
-def without_numba() -> Iterator[None]:
-    """Nothing is compiled in this process, as far as samplers can tell."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delitem(sys.modules, "numba")
-        yield
-
-
-def donors(rng: np.random.Generator, n: int, k: int, targets: int) -> tuple[Any, Any, Levels]:
-    """Donors of whom many share a mean, and targets of which many are such a mean."""
-    means = np.sort(np.round(rng.normal(size=n) * rng.choice([0.5, 3.0, 300.0]), int(rng.integers(0, 3))))
-    first = np.searchsorted(means, means, "left")
-    size = np.searchsorted(means, means, "right") - first
-    matching = Matching(None, means, rng.normal(size=n), first, size, 0.0, min(k, n))  # type: ignore[arg-type]
-    aim = np.where(rng.random(targets) < 0.5, rng.choice(means, targets), rng.normal(size=targets) * 400)
-    spread = np.where(rng.random(targets) < 0.5, 0.0, rng.random(targets))
-    return matching, (aim, spread), Levels(np.arange(float(targets)), rng.integers(0, targets, n))
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(1, 30), st.integers(1, 40), st.integers(1, 3))
-def test_law_compiled_sweeps_make_the_same_draws(seed: int, n: int, k: int, many: int, sweeps: int) -> None:
-    rng = np.random.default_rng(seed)
-    targets = int(rng.integers(1, 9))
-    (one, aim, level), (other, again, place) = donors(rng, n, k, targets), donors(rng, n + 3, k, targets)
-
-    def start(count: int, stream: np.random.Generator) -> Any:
-        return stream.integers(0, targets, (count, 2)).astype(float)
-
-    pair = _Pair(sweeps, start, (one, other), (level, place), (aim, again))
-    quick, stream = pair(many, np.random.default_rng(seed)), np.random.default_rng(seed)
-    with without_numba():
-        plain = pair(many, stream)
-    np.testing.assert_array_equal(quick, plain)
-
-
-def test_cells_are_kept_for_as_long_as_their_numbers() -> None:
-    numbers = np.array([0.0, 1.0, 1.0, 5.0])
-    assert cells_of(numbers) is cells_of(numbers)
-    assert cells_of(numbers.copy()) is not cells_of(numbers)
-    assert Cells.of(np.array([2.0, 2.0])).inverse == 0.0
 
 
 @settings(deadline=None, max_examples=150)
@@ -104,17 +55,9 @@ def test_law_rows_that_share_values_go_down_trees_as_each_alone(seed: int, share
     inputs = rng.choice(cuts, (12, model.n_inputs))
     for column in shared:
         inputs[:, column] = inputs[0, column]
-    base = model.base.astype(model.precision)
-    together, alone = np.repeat(base[None, :], 12, axis=0), np.repeat(base[None, :], 12, axis=0)
-    values = model.value.astype(model.precision)
-    model._walk(inputs, values, together)
-    for i in range(12):
-        model._walk(inputs[i : i + 1], values, alone[i : i + 1])
-    np.testing.assert_array_equal(together, alone)
-    reached = np.array(base)
-    for leaf in model.leaves(inputs[:1])[0]:
-        reached = reached + values[leaf]
-    np.testing.assert_array_equal(together[0], reached)
+    together = model.outputs(inputs)
+    np.testing.assert_array_equal(together, np.concatenate([model.outputs(row[None]) for row in inputs]))
+    np.testing.assert_array_equal(together[0], plain.tree_outputs(model, inputs[0]))
 
 
 @pytest.mark.parametrize("kind", MODELS)

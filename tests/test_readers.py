@@ -514,7 +514,8 @@ def rows_on_thresholds(model: TreeEnsemble, X: Array) -> Array:
         inner = inner[model.category_set[inner] < 0]
     kind = np.dtype(model.input_precision).type
     cut = model.threshold[inner].astype(kind)
-    values = np.stack([cut, np.nextafter(cut, kind(-np.inf)), np.nextafter(cut, kind(np.inf))], axis=1)
+    with np.errstate(over="ignore"):  # beyond the largest number is infinity
+        values = np.stack([cut, np.nextafter(cut, kind(-np.inf)), np.nextafter(cut, kind(np.inf))], axis=1)
     rows = np.repeat(X[np.arange(inner.size) % X.shape[0]], 3, axis=0)
     rows[np.arange(rows.shape[0]), np.repeat(model.feature[inner], 3)] = values.astype(np.float64).ravel()
     # between two float32 values, where rounding decides

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -375,7 +376,7 @@ def test_other_glass_boxes_of_interpret() -> None:
 
 @cache
 def scorecard() -> tuple[Any, pd.DataFrame]:
-    optbinning = pytest.importorskip("optbinning")  # needs ortools, which not every highspy can live beside
+    optbinning = pytest.importorskip("optbinning")
     X, score = people()
     X = X.copy()
     X.loc[::9, "income"] = np.nan
@@ -523,6 +524,37 @@ def test_recourse_with_an_onnx_file_of_a_pipeline(tmp_path: Any) -> None:
     X32 = numbers().to_numpy(dtype=np.float32)
     plain = onnx_file(ONNX["logistic"]().fit(X32, labels_of(score, 2).astype(str)), X32)
     same_as_asking(plain, numbers().astype(np.float32))
+
+
+def test_the_weights_of_an_onnx_file_are_read_from_beside_it(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx = pytest.importorskip("onnx")
+    X, score = numbers().to_numpy(dtype=np.float32), people()[1]
+    network = MLPClassifier((4,), max_iter=20, random_state=0).fit(X, labels_of(score, 2).astype(str))
+    whole = onnx_file(network, X)
+    here, elsewhere = tmp_path / "model", tmp_path / "elsewhere"
+    for folder in (here, elsewhere):
+        folder.mkdir()
+        # what is saved beside the model is other than what is in the current directory
+        other = network if folder is here else clone(network).set_params(random_state=1).fit(X, network.predict(X))
+        proto = onnx_file(other, X).graph.proto
+        for tensor in proto.graph.initializer:
+            if tensor.data_type != onnx.TensorProto.STRING:  # what is raw can be put into another file
+                tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name))
+        onnx.save_model(
+            proto, folder / "model.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0
+        )
+        assert (folder / "weights.bin").stat().st_size >= 4 * sum(layer.size for layer in network.coefs_)
+    monkeypatch.chdir(elsewhere)
+    found = OnnxClassifier(here / "model.onnx")
+    np.testing.assert_array_equal(found.predict_proba(X), whole.predict_proba(X))
+    assert read_model(found, "yes").accepts(X).tolist() == (whole.predict(X) == "yes").tolist()
+    kept = pickle.loads(pickle.dumps(found))
+    with pytest.raises(ModelError, match=r"'weights.bin'. Pass the path"):
+        _ = OnnxClassifier((here / "model.onnx").read_bytes()).content
+    (here / "weights.bin").unlink()
+    with pytest.raises(ModelError, match=r"'weights.bin' in '.*model', beside the model"):
+        _ = OnnxClassifier(here / "model.onnx").content
+    np.testing.assert_array_equal(kept.predict(X), whole.predict(X))
 
 
 def test_onnx_files_that_cannot_be_read_are_refused() -> None:
