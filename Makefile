@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ARMIN_DATA ?= $(wildcard ../shared/data)
 export ARMIN_DATA
-EXTRAS := plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,scip,web,parquet,pdf,sign
+EXTRAS := plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,web,parquet,pdf
+SEED ?= 1
+WORKERS ?= 2
+DOCTESTS := $(if $(EDITABLE),src,--pyargs armin)
 # one thread per test worker: the workers share the cores
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
@@ -14,9 +17,12 @@ PINNED := 3.11
 PINS := $(shell $(PYTHON) -c 'import sys; print("--constraint .ci/constraints.txt" if "%d.%d" % sys.version_info[:2] == "$(PINNED)" else "")')
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-WANTED = --editable ".[$(EXTRAS)]" --group test --group readers
+# EDITABLE= installs a copy, as users have it
+EDITABLE ?= --editable
+WANTED = $(EDITABLE) ".[$(EXTRAS)]" --group test --group readers
 
-.PHONY: lock sbom audit demo test test-slow test-oldest test-bare lint types contract unit bench fuzz mutants paper paper-pages paper-quick docs clean
+.PHONY: lock sbom audit demo test test-shuffled test-slow test-oldest test-bare lint types contract unit bench fuzz fuzz-e2e \
+	mutants paper paper-pages paper-quick docs clean same same-record law walk
 
 demo: $(READY)
 	@$(BIN)/armin demo
@@ -34,7 +40,11 @@ contract: $(READY)
 	$(BIN)/lint-imports --no-cache
 
 unit: $(READY)
-	$(PYTEST) -n 2 --dist loadfile -m "not slow" tests src
+	$(PYTEST) -n $(WORKERS) --dist loadfile -m "not slow" $(ORDER) tests $(DOCTESTS)
+
+# the same in a random order: make test-shuffled SEED=7 WORKERS=1
+test-shuffled: ORDER := --random-order --random-order-bucket=global --random-order-seed=$(SEED)
+test-shuffled: unit
 
 test-slow: $(READY)
 	$(PYTEST) -n 2 --dist loadfile -m "slow" tests
@@ -43,7 +53,7 @@ test-slow: $(READY)
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,scip,web,parquet]" --group test --group oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,web,parquet]" --group test --group oldest
 	$(subst $(BIN),.venv-oldest/bin,$(PYTEST)) -n 2 --dist loadfile -m "not slow" tests
 
 test-bare:
@@ -91,6 +101,28 @@ SECONDS ?= 3600
 JOBS ?= 1
 fuzz: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.fuzz --seconds $(SECONDS) --jobs $(JOBS) --json out/fuzz.json
+
+# random tables, pipelines, models and questions against the user's own model: make fuzz-e2e SECONDS=3600 JOBS=1
+fuzz-e2e: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.fuzz_e2e --seconds $(SECONDS) --jobs $(JOBS) --json out/fuzz-e2e.json
+
+# answers, speed and size of this tree beside those of a commit: see lab/README.md
+LAB := PYTHONPATH=src:. OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m
+
+# whether all answers are still the same, to the last digit: make same-record REF=main, then make same after each step
+same-record: $(READY)
+	$(LAB) lab.same record $(REF)
+
+same: $(READY)
+	$(LAB) lab.same
+
+# CPU time, proofs and first plans in turn with a commit: make law REF=main~1
+law: $(READY)
+	$(LAB) lab.law $(REF)
+
+# functions, files and packages on the way of one answer; lines, names and imports
+walk: $(READY)
+	$(LAB) lab.walk
 
 # pins for CI, from an environment that pip resolves anew by pyproject.toml alone
 lock:

@@ -1,0 +1,1 @@
+"""Tools for maintainers, which are not shipped: see README.md in this folder."""
