@@ -87,8 +87,8 @@ NOTES = {
     "for bit with rounding=True",
     "StatsmodelsClassifier": "`armin.models.StatsmodelsClassifier(results, classes, threshold)` around the results of Logit, "
     "Probit or a binomial GLM on plain columns; the sums can differ in the last bits",
-    "OnnxClassifier": "`armin.models.OnnxClassifier(path)`, run by onnxruntime: TreeEnsembleClassifier (bit for bit), "
-    "LinearClassifier, layers of MatMul, Gemm, Add and Relu, behind steps that work column by column",
+    "OnnxClassifier": "`armin.models.OnnxClassifier(path)`, run by onnxruntime, with the weights that it keeps in "
+    "files beside it: TreeEnsembleClassifier (bit for bit), LinearClassifier, layers of MatMul, Gemm, Add and Relu, behind steps that work column by column",
     "TorchClassifier": "`armin.models.TorchClassifier(module, classes)` around a Sequential of Linear, ReLU, BatchNorm1d, "
     "Dropout, Flatten, Identity",
 }
