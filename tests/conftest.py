@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -33,6 +35,24 @@ def patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """No answer is cut off because the machine is slow or busy; ``real_clock`` marks the tests about being cut off."""
     if "real_clock" not in request.keywords:
         monkeypatch.setattr("armin.clock.time", PatientClock)
+
+
+def reseed() -> None:
+    """Estimators without a ``random_state`` draw from these, and would be others in every run."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 -- what scikit-learn draws from by default
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup() -> None:
+    """Fixtures of modules and sessions are made for whichever test comes first."""
+    reseed()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call() -> None:
+    """No test draws what another one left."""
+    reseed()
 
 
 @pytest.fixture(autouse=True)

@@ -92,6 +92,10 @@ Array = NDArray[Any]
 
 
 def quiet_fit(estimator: Any, X: Array, y: Array) -> Any:
+    """Fitted without warnings, and the same in every run, whoever else drew random numbers before."""
+    if hasattr(estimator, "get_params"):
+        unseeded = {k: 0 for k, v in estimator.get_params().items() if k.endswith("random_state") and v is None}
+        estimator.set_params(**unseeded)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FutureWarning)
@@ -541,7 +545,7 @@ def rows_on_the_boundary(estimator: Any, rows: Array) -> Array:
 def thresholds_for(estimator: Any, X: Array, label: Any) -> list[float]:
     """Round ones, and one that a row attains exactly, with its neighbours."""
     share = estimator.predict_proba(X)[:, list(estimator.classes_).index(label)]
-    inside = np.sort(share[(share > 0) & (share < 1)])
+    inside = np.sort(share[(share > max(0.0, share.min())) & (share < 1)])  # at the lowest every row would be accepted
     if inside.size == 0:
         return [0.5]
     attained = inside[inside.size // 2]
