@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-ARMIN_DATA ?= $(wildcard ../shared/data)
+ARMIN_DATA ?= $(abspath $(wildcard ../shared/data))
 export ARMIN_DATA
 EXTRAS := plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,web,parquet,pdf
 SEED ?= 1
