@@ -65,46 +65,46 @@ test-bare:
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group peers
-	$(BIN)/python -m benchmarks.engine --json out/engine.json
-	$(BIN)/python -m benchmarks.engine --end-to-end --json out/peers.json
-	$(BIN)/python -m benchmarks.samplers --json out/samplers.json
-	$(BIN)/python -m benchmarks.promise --out out/promise.jsonl
-	$(BIN)/python -m benchmarks.load --json out/load.json
+	$(BIN)/python -m lab.benchmarks.engine --json out/engine.json
+	$(BIN)/python -m lab.benchmarks.engine --end-to-end --json out/peers.json
+	$(BIN)/python -m lab.benchmarks.samplers --json out/samplers.json
+	$(BIN)/python -m lab.benchmarks.promise --out out/promise.jsonl
+	$(BIN)/python -m lab.benchmarks.load --json out/load.json
 
 # every figure and table of the paper; stopped early, it has small tables in full, and goes on where it was
 paper: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group peers
-	$(BIN)/python -m experiments run all --jobs 2 --resume
-	$(BIN)/python -m experiments pack
-	$(BIN)/python -m experiments report --out experiments/rows
+	$(BIN)/python -m lab.experiments run all --jobs 2 --resume
+	$(BIN)/python -m lab.experiments pack
+	$(BIN)/python -m lab.experiments report --out lab/experiments/rows
 
 # all pages and figures from the rows that are kept, without running anything
 paper-pages: $(READY)
-	$(BIN)/python -m experiments report --out experiments/rows
+	$(BIN)/python -m lab.experiments report --out lab/experiments/rows
 
 # the same with a few people per cell, written to out/paper-quick
 paper-quick: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group peers
-	$(BIN)/python -m experiments run all --quick --jobs 2
-	$(BIN)/python -m experiments report --quick
+	$(BIN)/python -m lab.experiments run all --quick --jobs 2
+	$(BIN)/python -m lab.experiments report --quick
 
 # faults put into the code one at a time: make mutants ROOM=promise COUNT=60; COUNT=0 tries every one
 ROOM ?= all
 COUNT ?= 60
 mutants: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutants --room $(ROOM) --count $(COUNT) --json out/mutants.json
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m lab.benchmarks.mutants --room $(ROOM) --count $(COUNT) --json out/mutants.json
 
 # every engine on every goal against plain brute force, on hard cases: make fuzz SECONDS=3600 JOBS=2
 SECONDS ?= 3600
 JOBS ?= 1
 fuzz: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.fuzz --seconds $(SECONDS) --jobs $(JOBS) --json out/fuzz.json
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m lab.benchmarks.fuzz --seconds $(SECONDS) --jobs $(JOBS) --json out/fuzz.json
 
 # random tables, pipelines, models and questions against the user's own model: make fuzz-e2e SECONDS=3600 JOBS=1
 fuzz-e2e: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.fuzz_e2e --seconds $(SECONDS) --jobs $(JOBS) --json out/fuzz-e2e.json
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m lab.benchmarks.fuzz_e2e --seconds $(SECONDS) --jobs $(JOBS) --json out/fuzz-e2e.json
 
 # answers, speed and size of this tree beside those of a commit: see lab/README.md
 LAB := PYTHONPATH=src:. OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m

@@ -204,7 +204,7 @@ a leading `ColumnTransformer` drops need not be in the schema.
 
 What it costs: two quotients and a product of two columns each, up to a hundred options per column, four changes, a confidence
 of 75 % over 100 completions. Median CPU milliseconds of `explain` on the same rows, with a model on the raw columns and with one
-behind these steps (two cores shared with much other work; `python -m benchmarks.blocks --rows 50`). "Brute force" lists every
+behind these steps (two cores shared with much other work; `python -m lab.benchmarks.blocks --rows 50`). "Brute force" lists every
 choice of the same problem with 12 options and two changes, for three of the rows. The aim, five times, is met in 19 of
 these 20 lines, as rounded; FICO was measured in three sessions (trees since their cells are shared between the parts of a problem, the network
 since its combinations are refused [in groups](bounds.md#relu-networks), LR with it). What a combination becomes behind the steps is
@@ -296,7 +296,7 @@ its own, which were not tried. Where the model can be written as ONNX, that is t
 
 FICO as in the paper: people whom the model rejects hide two of 23 values, everything may change, up to four changes, three
 quarters of 100 completions. Milliseconds of computing for one person, all of it, each person being explained once before;
-measured by `python -m benchmarks.readers` in one run (forests of 50 trees with 8 leaves, boosters of 50 with 8). All is proven. The aim was 20 ms, and 300 ms for mixtures (calibrated folds, votes and stacks of all
+measured by `python -m lab.benchmarks.readers` in one run (forests of 50 trees with 8 leaves, boosters of 50 with 8). All is proven. The aim was 20 ms, and 300 ms for mixtures (calibrated folds, votes and stacks of all
 kinds): every median is below its aim.
 
 | model | people | plans | proven | median ms | 90% ms | longest ms | median ms the first time |
@@ -329,7 +329,7 @@ table); the costs of their plans were the same.
 
 ## Tutorials of other libraries, as tried
 
-`python -m benchmarks.tutorials` builds the classifiers of other libraries' own tutorials, fits them on a small table of ours
+`python -m lab.benchmarks.tutorials` builds the classifiers of other libraries' own tutorials, fits them on a small table of ours
 with the same kinds of columns, and explains one person who hides a value, with the default method. None is refused; two cannot be
 read, and are asked in order of cost.
 

@@ -52,7 +52,7 @@ WARM, ROWS, CLIFF_ROWS, LIMIT = 5, 24, 3, 3.0
 
 def work() -> None:
     """Answer requests on standard input, one a line, on standard output."""
-    from benchmarks.cells import have_data
+    from lab.benchmarks.cells import have_data
 
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
@@ -70,8 +70,8 @@ def work() -> None:
 
 
 def _cell(now: dict[str, Any], dataset: str, model: str, rows: int) -> int:
-    from benchmarks.cells import make_cell
-    from benchmarks.mile import reaching
+    from lab.benchmarks.cells import make_cell
+    from lab.benchmarks.mile import reaching
 
     cell = make_cell(dataset, model, rows)
     cell.explainer.set_params(n_fresh=1000)
@@ -93,9 +93,8 @@ def _explain(now: dict[str, Any], kind: str, i: int) -> dict[str, Any]:
 
 
 def _cliff(now: dict[str, Any], name: str, rows: int) -> int:
-    from benchmarks.cliffs import CLIFFS, problems_of
-
     from armin.solve import solve
+    from lab.benchmarks.cliffs import CLIFFS, problems_of
 
     now["problems"] = problems_of(next(cliff for cliff in CLIFFS if cliff.name == name), rows)
     solve(now["problems"][0], "search", time_limit=1.0)  # compiles
@@ -103,7 +102,7 @@ def _cliff(now: dict[str, Any], name: str, rows: int) -> int:
 
 
 def _follow(now: dict[str, Any], i: int, limit: float) -> dict[str, Any]:
-    from benchmarks.cliffs import follow
+    from lab.benchmarks.cliffs import follow
 
     gc.collect()
     curve = follow("", i, now["problems"][i], limit)

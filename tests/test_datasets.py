@@ -29,9 +29,9 @@ from armin.datasets.published import Source, fingerprint, load_table
 from armin.errors import DataError, ParameterError
 from armin.models.tracing import trace
 
-pytest.importorskip("experiments", reason="the descriptions of the published tables live beside the package")
+pytest.importorskip("lab.experiments", reason="the descriptions of the published tables live beside the package")
 
-from experiments.data import FILES, encoded, encoder, groups, load, matrix
+from lab.experiments.data import FILES, encoded, encoder, groups, load, matrix
 
 FOLDER = Path(os.environ.get("ARMIN_DATA", "") or "/nowhere")
 needs_data = pytest.mark.skipif(not FOLDER.is_dir(), reason="the published tables are not here: ARMIN_DATA is not set")

@@ -21,7 +21,7 @@ if FIREFOX is None:
 client = pytest.importorskip("websockets.sync.client")
 pytest.importorskip("test_desk_page")
 
-from benchmarks.page import STOPS, wide  # noqa: E402
+from lab.benchmarks.page import STOPS, wide  # noqa: E402
 
 from test_desk_page import desk, loan_bundle, serving  # noqa: E402, F401  fixtures
 

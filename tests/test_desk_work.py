@@ -16,7 +16,7 @@ import pytest
 page = pytest.importorskip("test_desk_page")
 
 
-from benchmarks.page import STOPS, wide
+from lab.benchmarks.page import STOPS, wide
 
 from armin import ARMIN
 from armin.datasets import make_loans

@@ -16,26 +16,26 @@ from joblib import Parallel, delayed
 from armin.errors import DataError, ParameterError
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("experiments", reason="the experiments live beside the package")
+pytest.importorskip("lab.experiments", reason="the experiments live beside the package")
 
-from experiments.cli import choose, main
-from experiments.config import EXPERIMENTS, Cell, Experiment, Settings, Variant, cells_of, quick
-from experiments.measure import agreement
-from experiments.methods import METHODS, label_of, make_method
-from experiments.report.page import write_report
-from experiments.report.stats import Share, mean, paired, summarise
-from experiments.report.tables import at_least_as_good, order_breaks
-from experiments.run import run_cells
-from experiments.store import read_rows
-from experiments.worlds import DATASETS, MODELS
+from lab.experiments.cli import choose, main
+from lab.experiments.config import EXPERIMENTS, Cell, Experiment, Settings, Variant, cells_of, quick
+from lab.experiments.measure import agreement
+from lab.experiments.methods import METHODS, label_of, make_method
+from lab.experiments.report.page import write_report
+from lab.experiments.report.stats import Share, mean, paired, summarise
+from lab.experiments.report.tables import at_least_as_good, order_breaks
+from lab.experiments.run import run_cells
+from lab.experiments.store import read_rows
+from lab.experiments.worlds import DATASETS, MODELS
 
 PLUGIN = '''
 import numpy as np
 import pandas as pd
 
 from armin import Schema
-from experiments.methods import Outcome, register
-from experiments.worlds import Data, add_dataset
+from lab.experiments.methods import Outcome, register
+from lab.experiments.worlds import Data, add_dataset
 
 
 def tiny(blanks, seed=0):
@@ -339,7 +339,7 @@ class TestNumbers:
 
     @pytest.mark.parametrize("name", DOCUMENTED)
     def test_examples_in_the_texts(self, name: str) -> None:
-        found = doctest.testmod(import_module(f"experiments.{name}"), optionflags=doctest.NORMALIZE_WHITESPACE)
+        found = doctest.testmod(import_module(f"lab.experiments.{name}"), optionflags=doctest.NORMALIZE_WHITESPACE)
         assert found.attempted > 0
         assert found.failed == 0
 

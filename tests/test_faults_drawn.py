@@ -173,7 +173,7 @@ def test_plans_and_a_stress_test_in_a_notebook() -> None:
 
 
 def test_solvers_in_the_picture_of_the_engines_are_known_without_colours(tmp_path: Path) -> None:
-    from benchmarks.engine import Record, draw
+    from lab.benchmarks.engine import Record, draw
 
     solvers = ["search", "highs", "gurobi"]
     records = [

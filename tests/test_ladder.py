@@ -14,20 +14,20 @@ from armin import ARMIN, Schema
 from armin.errors import DataError
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("experiments", reason="the experiments live beside the package")
+pytest.importorskip("lab.experiments", reason="the experiments live beside the package")
 
-from experiments.config import EXPERIMENTS, PUBLISHED, RUNGS, Experiment, Variant, cells_of
-from experiments.kept import PublishedLR
-from experiments.methods.imputers import Matrix, PosteriorDraws, ScikitImputer
-from experiments.methods.ladder import by_mean_probability
-from experiments.report.ladder import ladder
-from experiments.report.page import write_section
-from experiments.report.published import published
-from experiments.report.sections import reader
-from experiments.report.stats import summarise
-from experiments.run import run_cells
-from experiments.store import read_rows
-from experiments.worlds import DATASETS, Data, add_dataset, make_world
+from lab.experiments.config import EXPERIMENTS, PUBLISHED, RUNGS, Experiment, Variant, cells_of
+from lab.experiments.kept import PublishedLR
+from lab.experiments.methods.imputers import Matrix, PosteriorDraws, ScikitImputer
+from lab.experiments.methods.ladder import by_mean_probability
+from lab.experiments.report.ladder import ladder
+from lab.experiments.report.page import write_section
+from lab.experiments.report.published import published
+from lab.experiments.report.sections import reader
+from lab.experiments.report.stats import summarise
+from lab.experiments.run import run_cells
+from lab.experiments.store import read_rows
+from lab.experiments.worlds import DATASETS, Data, add_dataset, make_world
 
 PEOPLE = {
     ("Attrition", "LR"): 23, ("Attrition", "MLP"): 22, ("Attrition", "RF"): 89, ("Student", "LR"): 41,

@@ -19,17 +19,17 @@ from hypothesis import strategies as st
 from armin.errors import DataError, ParameterError
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("experiments", reason="the experiments live beside the package")
+pytest.importorskip("lab.experiments", reason="the experiments live beside the package")
 
-from experiments.cli import main
-from experiments.config import EXPERIMENTS, RUNGS, Cell, cells_of
-from experiments.report import figures, style
-from experiments.report.clusters import clustered
-from experiments.report.gaps import gaps_of, said_gaps
-from experiments.report.ladder import on_all_rungs
-from experiments.report.page import PAGES, write_pages, write_section
-from experiments.report.sections import SECTIONS, reader
-from experiments.store import pack, read_head, read_rows
+from lab.experiments.cli import main
+from lab.experiments.config import EXPERIMENTS, RUNGS, Cell, cells_of
+from lab.experiments.report import figures, style
+from lab.experiments.report.clusters import clustered
+from lab.experiments.report.gaps import gaps_of, said_gaps
+from lab.experiments.report.ladder import on_all_rungs
+from lab.experiments.report.page import PAGES, write_pages, write_section
+from lab.experiments.report.sections import SECTIONS, reader
+from lab.experiments.store import pack, read_head, read_rows
 
 Row = dict[str, Any]
 PEOPLE = 3
@@ -168,7 +168,7 @@ class TestWhatIsMissing:
             if gaps.absent:
                 assert f"- {gaps.experiment}, {gaps.whole} of " in text
             if mine:  # what is there is shown, whatever else is not
-                assert f"`python -m experiments rows {gaps.experiment}" in text, gaps.experiment
+                assert f"`python -m lab.experiments rows {gaps.experiment}" in text, gaps.experiment
             for cell in gaps.absent if mine else ():
                 assert f"{cell.dataset} {cell.model}" in said_gaps([gaps])
 
@@ -225,26 +225,26 @@ class TestTraceable:
     def test_a_source_leads_to_the_rows_it_speaks_of(self, complete: Path, capsys: pytest.CaptureFixture[str]) -> None:
         said = reader(complete).source("ladder", dataset="FICO", model="LR-published")
         count = int(re.search(r"([\d,]+) rows", said)[1].replace(",", ""))
-        command = re.search(r"`python -m experiments (rows [^`]*)`", said)[1]
+        command = re.search(r"`python -m lab.experiments (rows [^`]*)`", said)[1]
         main([*command.split(), "--out", str(complete)])
         shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert len(shown) == count == 3 * PEOPLE * len(RUNGS)
         assert {(r["dataset"], r["model"]) for r in shown} == {("FICO", "LR-published")}
 
     def test_a_page_in_the_project_links_to_its_rows(self, complete: Path) -> None:
-        here = Path(figures.__file__).parents[2]
-        read = reader(complete, here / "docs")
-        read.folder = here / "experiments" / "rows"
+        here = Path(figures.__file__).parents[3]
+        read = reader(complete, here / "lab" / "pages")
+        read.folder = here / "lab" / "experiments" / "rows"
         read.known = {"mcar": [{"dataset": "FICO"}]}
         kept = read_head
         try:
-            from experiments.report import sections
+            from lab.experiments.report import sections
 
             sections.read_head = lambda folder, name: {"file": (folder / f"{name}.jsonl.gz").as_posix()}
             said = read.source("mcar")
         finally:
             sections.read_head = kept
-        assert "[experiments/rows/mcar.jsonl.gz](../experiments/rows/mcar.jsonl.gz)" in said
+        assert "[lab/experiments/rows/mcar.jsonl.gz](../experiments/rows/mcar.jsonl.gz)" in said
 
     @pytest.mark.parametrize(
         ("command", "message"),
@@ -402,7 +402,7 @@ class TestFigures:
 
 class TestBlanks:
     def test_other_blanks_are_named_in_every_row_and_refused_if_unknown(self) -> None:
-        from experiments.cli import choose
+        from lab.experiments.cli import choose
 
         (cell,) = choose(
             "mcar", datasets=["FICO"], models=["LR"], blanks="mar:ExternalRiskEstimate:NumSatisfactoryTrades"

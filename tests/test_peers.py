@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.cells import Cell
-from benchmarks.peers.base import AbsentError, Found, Peer, ask_each, require
-from benchmarks.peers.judged import Verdict, broken_by, code_of, judge
-from benchmarks.peers.ours import ours
-from benchmarks.peers.run import plain, run_cell
-from benchmarks.peers.table import Line, line, table
 from hypothesis import given
 from hypothesis import strategies as st
+from lab.benchmarks.cells import Cell
+from lab.benchmarks.peers.base import AbsentError, Found, Peer, ask_each, require
+from lab.benchmarks.peers.judged import Verdict, broken_by, code_of, judge
+from lab.benchmarks.peers.ours import ours
+from lab.benchmarks.peers.run import plain, run_cell
+from lab.benchmarks.peers.table import Line, line, table
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline

@@ -10,12 +10,12 @@ import pytest
 from armin.errors import ParameterError
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("experiments", reason="the experiments live beside the package")
+pytest.importorskip("lab.experiments", reason="the experiments live beside the package")
 
-from experiments.cli import choose, main
-from experiments.methods import METHODS
-from experiments.store import read_rows
-from experiments.worlds import DATASETS, MODELS
+from lab.experiments.cli import choose, main
+from lab.experiments.methods import METHODS
+from lab.experiments.store import read_rows
+from lab.experiments.worlds import DATASETS, MODELS
 
 PLUGIN = '''
 """Somebody's credit data, a model and a method."""
@@ -27,8 +27,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import OneHotEncoder
 
 from armin import Schema
-from experiments.methods import Outcome, register
-from experiments.worlds import Data, add_dataset, add_model
+from lab.experiments.methods import Outcome, register
+from lab.experiments.worlds import Data, add_dataset, add_model
 
 
 def german() -> Data:
@@ -134,7 +134,7 @@ def test_a_rival_that_does_not_end_is_not_waited_for(monkeypatch):
     from types import SimpleNamespace
 
     import numpy as np
-    from experiments.methods import dice
+    from lab.experiments.methods import dice
 
     monkeypatch.setattr(dice, "LIMIT", 0.2)
     rival = dice.DiceGenetic()

@@ -17,14 +17,14 @@ from armin import Schema
 from armin.errors import ParameterError
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("experiments", reason="the experiments live beside the package")
+pytest.importorskip("lab.experiments", reason="the experiments live beside the package")
 
-from experiments.config import PUBLISHED
-from experiments.measure import on_person
-from experiments.methods import Context, make_method
-from experiments.methods.choices import Action, PublishedOptions
-from experiments.methods.imputers import PosteriorDraws, UncentredRidge
-from experiments.worlds import DATASETS, Data, add_dataset, make_people, make_world
+from lab.experiments.config import PUBLISHED
+from lab.experiments.measure import on_person
+from lab.experiments.methods import Context, make_method
+from lab.experiments.methods.choices import Action, PublishedOptions
+from lab.experiments.methods.imputers import PosteriorDraws, UncentredRidge
+from lab.experiments.worlds import DATASETS, Data, add_dataset, make_people, make_world
 
 
 def frame(seed: int = 3, n: int = 160) -> tuple[pd.DataFrame, pd.Series]:

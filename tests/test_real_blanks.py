@@ -14,9 +14,9 @@ from sklearn.preprocessing import OrdinalEncoder
 from armin import ARMIN
 from armin.explainer.advise import pose
 
-pytest.importorskip("experiments", reason="the experiments live beside the package")
+pytest.importorskip("lab.experiments", reason="the experiments live beside the package")
 
-from experiments.data import load
+from lab.experiments.data import load
 
 needs_data = pytest.mark.skipif(not os.environ.get("ARMIN_DATA"), reason="the data sets are not here (ARMIN_DATA)")
 PEOPLE = 6

@@ -24,18 +24,18 @@ from armin import Schema
 from armin.errors import DataError
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("experiments", reason="the experiments live beside the package")
+pytest.importorskip("lab.experiments", reason="the experiments live beside the package")
 
-from experiments.cli import ROWS, main
-from experiments.config import EXPERIMENTS, PUBLISHED, Experiment, Settings, Variant, cells_of
-from experiments.methods import METHODS, Outcome, register
-from experiments.origin import cell_mark, code_mark, locked
-from experiments.report.clusters import clustered, difference, valid_of
-from experiments.report.page import write_pages, write_section
-from experiments.report.promised import kept_by_halves, trials_of
-from experiments.run import run_cells
-from experiments.store import CellFile, pack, read_head, read_rows
-from experiments.worlds import DATASETS, Data, add_dataset
+from lab.experiments.cli import ROWS, main
+from lab.experiments.config import EXPERIMENTS, PUBLISHED, Experiment, Settings, Variant, cells_of
+from lab.experiments.methods import METHODS, Outcome, register
+from lab.experiments.origin import cell_mark, code_mark, locked
+from lab.experiments.report.clusters import clustered, difference, valid_of
+from lab.experiments.report.page import write_pages, write_section
+from lab.experiments.report.promised import kept_by_halves, trials_of
+from lab.experiments.run import run_cells
+from lab.experiments.store import CellFile, pack, read_head, read_rows
+from lab.experiments.worlds import DATASETS, Data, add_dataset
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -130,7 +130,7 @@ class TestOneRun:
 
     def test_a_killed_run_leaves_no_lock(self, tmp_path: Path) -> None:
         code = (
-            "import os, pathlib\nfrom experiments.origin import locked\n"
+            "import os, pathlib\nfrom lab.experiments.origin import locked\n"
             f"with locked(pathlib.Path({str(tmp_path)!r})):\n    os.kill(os.getpid(), 9)\n"
         )
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *sys.path])}
@@ -182,18 +182,18 @@ class TestPacked:
     def test_the_pages_are_written_from_the_rows_that_are_kept(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from experiments.report import figures
+        from lab.experiments.report import figures
 
         def named(rows: object, *where: object, **_: object) -> str:
             name = str(where[-1])
-            assert (REPOSITORY / "docs" / "img" / "paper" / f"{name}.svg").is_file()
+            assert (REPOSITORY / "lab" / "pages" / "img" / "paper" / f"{name}.svg").is_file()
             return f"![{name.replace('-', ' ')}](img/paper/{name}.svg)"
 
         for name in figures.__all__:
             monkeypatch.setattr(figures, name, named)
         for page in write_pages(ROWS, tmp_path):
-            kept = (REPOSITORY / "docs" / page.name).read_text(encoding="utf-8")
-            unlinked = re.sub(r"\[(experiments/rows/[^\]]*)\]\([^)]*\)", r"`\1`", kept)
+            kept = (REPOSITORY / "lab" / "pages" / page.name).read_text(encoding="utf-8")
+            unlinked = re.sub(r"\[(lab/experiments/rows/[^\]]*)\]\([^)]*\)", r"`\1`", kept)
             assert page.read_text(encoding="utf-8") == unlinked
 
 
@@ -254,7 +254,8 @@ class TestSplits:
         assert "splits, 3 of 300 cells complete: not there: FICO LR (22 of 25 cells), FICO MLP, FICO RF, Attr" in text
         assert "***2.01***" in text  # ours is 5 for the published code, and nearly the same in both splits
         assert (
-            "72 rows: `python -m experiments rows splits` shows them, `python -m experiments run splits` makes" in text
+            "72 rows: `python -m lab.experiments rows splits` shows them, `python -m lab.experiments run splits` makes"
+            in text
         )
         assert "| splits | `splits` | 72 | 7 | – | abc |" in text
         assert "nan" not in text

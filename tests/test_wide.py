@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.wide import factor_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lab.benchmarks.wide import factor_table
 
 from armin import ARMIN, Feature, Schema
 from armin.bundle import load_bundle, save_bundle

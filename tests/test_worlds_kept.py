@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.worlds import decide, follow, tutorial
+from lab.benchmarks.worlds import decide, follow, tutorial
 from scipy.stats import binom
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer

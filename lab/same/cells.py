@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
-from benchmarks.cells import MODELS, have_data, make_cell
-from benchmarks.mile import reaching
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from armin import ARMIN
 from armin.datasets import make_loans
+from lab.benchmarks.cells import MODELS, have_data, make_cell
+from lab.benchmarks.mile import reaching
 from lab.same.timeless import timeless
 
 CELLS = (

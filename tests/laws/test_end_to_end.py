@@ -1,6 +1,6 @@
 """A few cases from end to end, each from its seed; ``make fuzz-e2e`` makes as many as there is time for.
 
-A case that fails here is run again by ``python -m benchmarks.fuzz_e2e --replay SEED``.
+A case that fails here is run again by ``python -m lab.benchmarks.fuzz_e2e --replay SEED``.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _gains(options: Options, model: LinearModel, largest: FloatArray) -> tuple[F
     cuts = np.concatenate([way.cuts for way in ways])
     size = float((np.abs(model.weights) @ largest + np.abs(model.intercept)).max()) + float(np.abs(cuts).max())
     number = np.finfo(np.float64)
-    # a sum of P products, in any order, is off by at most about P * eps * (sum of sizes); see docs/bounds.md
+    # a sum of P products, in any order, is off by at most about P * eps * (sum of sizes); see docs/dev/bounds.md
     doubt = 16 * (model.n_inputs + 4) * terms * (float(number.eps) * size + float(number.tiny))
     return (gains, doubt + 2 * model.decision.blur) if np.isfinite(doubt) else (None, 0.0)
 

@@ -1,1 +1,0 @@
-"""The paper's experiments, one command each: ``python -m experiments list``."""
