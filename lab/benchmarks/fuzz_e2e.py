@@ -3,7 +3,7 @@
 ``python -m lab.benchmarks.fuzz_e2e --seconds 3600 --jobs 1 --json out/fuzz-e2e.json``. A case comes from one whole
 number, its seed (``tests/laws/end_to_end``), and ``--replay SEED`` runs it again. A fault never stops the run: a
 process that dies or does not answer within ``--wall`` seconds is replaced, and its case is a fault. Ends with 1 if
-there was any. """
+there was any."""
 
 from __future__ import annotations
 
