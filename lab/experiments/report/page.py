@@ -98,7 +98,8 @@ def _section(read: Reader, docs: Path, letter: str) -> Path:
         f"# {TITLES[letter]}",
         f"This page is written by `python -m lab.experiments run {letter}`, then `report --section {letter}`, from "
         "stored rows; no number in it is typed in, except the paper's own. Intervals are 95 %. `make paper-pages` "
-        "writes it again from the rows that are kept, without running anything. [The other experiments](reproduction.md).",
+        "writes it again from the rows that are kept, without running anything. "
+        "[The other experiments](reproduction.md).",
         said_gaps(read.gaps(names)),
         *SECTIONS[letter](read, docs / "img" / "paper"),
         _notes(letter),
