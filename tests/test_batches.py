@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ from armin.cli.options import Answers, Output
 from armin.errors import DataError, ParameterError, RowError
 from armin.explainer import parts as part_files
 from armin.explainer.parts import Parts
+from armin.explainer.pool import share_out
 from armin.recourse import Failure, Recourse
 
 from touchy import ODD, Touchy
@@ -102,6 +104,24 @@ def test_the_processes_of_joblib_are_left_to_joblib(undisturbed):
     assert same(explainer().explain_many(people(), n_jobs=2), undisturbed)
     assert joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(number) for number in (-1, 2)) == [1, 2]
     assert same(explainer().explain_many(people(), n_jobs=2), undisturbed)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_deaths_one_after_the_other_lose_nothing(tmp_path):
+    """Blocks that wait to be tried again are not lost when the next process dies."""
+
+    def work(items):
+        for item in items:
+            deaths = tmp_path / f"{item}-{len(list(tmp_path.glob(f'{item}-*')))}"
+            if {3: 3, 20: 1, 21: 1, 60: 1}.get(item, 0) > int(deaths.name.split("-")[1]):
+                deaths.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return [2 * item for item in items]
+
+    blocks = [[(number, number) for number in range(start, start + 4)] for start in range(0, 80, 4)]
+    found = sorted(share_out(work, blocks, 2))
+    assert found == [(number, 2 * number) for number in range(80)]
+    assert len(list(tmp_path.iterdir())) == 6
 
 
 @pytest.mark.slow

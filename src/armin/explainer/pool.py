@@ -57,20 +57,31 @@ def share_out(work: Work[Item, Result], blocks: Iterable[Block], jobs: int) -> I
         The number of an item, and its result; an error if it lost its process again and again.
     """
     pool, suspects, deaths = _Pool(work, jobs), deque[Block](), Counter[int]()
-    remaining = iter(blocks)
+    remaining, again, tried = iter(blocks), deque[Block](), set[int]()
+
+    def unsent() -> Iterator[Block]:
+        while again:
+            yield again.popleft()
+        yield from remaining
+
     try:
         while True:
             suspect = suspects.popleft() if suspects else None
-            held = yield from pool.run(remaining if suspect is None else [suspect])
+            held = yield from pool.run(unsent() if suspect is None else [suspect])
             if suspect is None and not held:
                 return
-            for number, item in (pair for block in held for pair in block):
-                # any of those at work may have been to blame, but one that was alone is
-                deaths[number] += suspect is not None
-                if deaths[number] < TRIES:
-                    suspects.append([(number, item)])
-                else:
-                    yield number, _lost()
+            for block in held:
+                # any of those at work may have been to blame: once more with others, then one row at a time
+                if suspect is None and block[0][0] not in tried:
+                    tried.add(block[0][0])
+                    again.append(block)
+                    continue
+                for number, item in block:
+                    deaths[number] += suspect is not None
+                    if deaths[number] < TRIES:
+                        suspects.append([(number, item)])
+                    else:
+                        yield number, _lost()
     finally:
         pool.close()
 
