@@ -207,7 +207,7 @@ of 75 % over 100 completions. Median CPU milliseconds of `explain` on the same r
 behind these steps (two cores shared with much other work; `python -m lab.benchmarks.blocks --rows 50`). "Brute force" lists every
 choice of the same problem with 12 options and two changes, for three of the rows. The aim, five times, is met in 19 of
 these 20 lines, as rounded; FICO was measured in three sessions (trees since their cells are shared between the parts of a problem, the network
-since its combinations are refused [in groups](bounds.md#relu-networks), LR with it). What a combination becomes behind the steps is
+since its combinations are refused [in groups](dev/bounds.md#relu-networks), LR with it). What a combination becomes behind the steps is
 remembered for everybody; three rows are explained before any is measured. The slowest row of the network, with a blank in each of two
 quotients, has 120,000 combinations of their options; it was not proved within 20 seconds before, and takes 6 now.
 
@@ -323,7 +323,7 @@ kinds): every median is below its aim.
 
 Where a library is slow to ask, that is most of the time: the Scorecard's own `predict` took 6 ms a call on a slower machine, whatever the
 number of rows, and is called twice. A machine with pairs has tens of thousands of leaves (23,103 with ten pairs). They are searched as
-[tables of one or two columns](bounds.md#tree-ensembles). With masks of leaves, made anew for every budget, the median of the same 50
+[tables of one or two columns](dev/bounds.md#tree-ensembles). With masks of leaves, made anew for every budget, the median of the same 50
 people was 157 ms with the default pairs, where this search took 19 (one run after the other, on a busier machine than for the
 table); the costs of their plans were the same.
 
