@@ -117,7 +117,7 @@ class Road:
 
     def _leaves(self, code: CodeType) -> bool:
         """Whether a function belongs neither to where the answer starts nor to what all share."""
-        return self.package(code) not in {self.package(self.entered[0]), "explainer"} | SHARED
+        return self.package(code) not in {self.package(self.entered[0]), "explain"} | SHARED
 
     def counts(self) -> dict[str, Any]:
         """The numbers."""

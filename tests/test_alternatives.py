@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import armin.explainer.ways as module
+import armin.explain.ways as module
 from armin import ARMIN
 from armin.arrays import BoolArray, FloatArray
-from armin.explainer.advise import pose
-from armin.explainer.others import Way, choose_ways, dominates
+from armin.explain.advise import pose
+from armin.explain.others import Way, choose_ways, dominates
 from armin.problem.stated import Stated
 from armin.recourse import Recourse
 

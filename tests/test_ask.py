@@ -15,9 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from armin import ARMIN, ImputationAR, RobustAR, Schema
 from armin.datasets import make_loans
 from armin.errors import NotFittedError, ParameterError
-from armin.explainer.advise import advise
-from armin.explainer.memory import RememberingJudge
-from armin.explainer.telling import Teller, representatives
+from armin.explain.advise import advise
+from armin.explain.memory import RememberingJudge
+from armin.explain.telling import Teller, representatives
 from armin.schema import Feature
 from armin.solve.stopping import stop_when
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from armin import ARMIN
-from armin.explainer.ask import AskOrAct, Question
-from armin.explainer.draw import candidates_of, fresh_of
-from armin.explainer.world import find_world
+from armin.explain.ask import AskOrAct, Question
+from armin.explain.draw import candidates_of, fresh_of
+from armin.explain.world import find_world
 from test_worlds import MODELS, blank_world
 
 CODES = {

@@ -12,9 +12,9 @@ import pytest
 
 from armin.datasets import make_loans
 from armin.errors import DataError, MissingDependencyError, ParameterError
-from armin.impute import ChainedEquations, Draws, FromCallable, Marginal
-from armin.impute.assess import assess
-from armin.impute.scores import pooled_p, uniform_p
+from armin.sampling import ChainedEquations, Draws, FromCallable, Marginal
+from armin.sampling.assess import assess
+from armin.sampling.scores import pooled_p, uniform_p
 from armin.schema import Feature, Schema
 
 MEAN = np.array([1.0, -2.0, 0.0])

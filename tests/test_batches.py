@@ -25,9 +25,9 @@ from armin.cli import app
 from armin.cli import run as running
 from armin.cli.options import Answers, Output
 from armin.errors import DataError, ParameterError, RowError
-from armin.explainer import parts as part_files
-from armin.explainer.parts import Parts
-from armin.explainer.pool import share_out
+from armin.explain import parts as part_files
+from armin.explain.parts import Parts
+from armin.explain.pool import share_out
 from armin.recourse import Failure, Recourse
 
 from touchy import ODD, Touchy
@@ -137,7 +137,7 @@ def test_a_row_that_kills_every_process_is_given_up_alone(undisturbed, tmp_path)
 
 ALONE = """
 import os, time
-from armin.explainer.pool import share_out
+from armin.explain.pool import share_out
 if __name__ == "__main__":
     results = share_out(lambda items: [os.getpid() for _ in items], [[(0, None)], [(1, None)]], 2)
     print(next(results)[1], flush=True)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from armin import ARMIN, Schema
 from armin.datasets import make_loans
 from armin.errors import AuditError, DataError, SchemaError
-from armin.impute import as_sampler
-from armin.impute.base import SAMPLERS
 from armin.recourse.audit import check_action
+from armin.sampling import as_sampler
+from armin.sampling.base import SAMPLERS
 from armin.schema import Feature
 
 AGE = Feature("age", "integer", lower=20, upper=70, limits=(0, 120))

@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import armin.costs
-import armin.impute
+import armin.sampling
 from armin import ARMIN, ImputationAR, Promise, RobustAR, Schema
 from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.bundle.archive import PARTS, write_stored
@@ -38,7 +38,8 @@ from armin.bundle.plain import KNOWN, Reader, Writer
 from armin.costs import TableCost, TotalLogPercentileShift
 from armin.datasets import make_loans
 from armin.errors import ArminError, DataError, ModelError, ParameterError
-from armin.impute import (
+from armin.registry import import_all
+from armin.sampling import (
     ChainedEquations,
     ForestDonors,
     GaussianCopula,
@@ -48,7 +49,6 @@ from armin.impute import (
     NativeMissing,
     NearestDonors,
 )
-from armin.registry import import_all
 
 from sealed import packed_zip, rewrite
 from worlds import MODELS, World, make_world
@@ -513,7 +513,7 @@ def test_what_is_not_an_explainer_is_refused(world: World, tmp_path: Path) -> No
 
 
 def test_every_own_cost_sampler_and_imputer_can_be_stored() -> None:
-    for module in (armin.costs, armin.impute):
+    for module in (armin.costs, armin.sampling):
         for name in module.__all__:
             kind = getattr(module, name)
             if isinstance(kind, type) and issubclass(kind, BaseEstimator) and name != "NativeMissing":  # a marker
@@ -522,7 +522,7 @@ def test_every_own_cost_sampler_and_imputer_can_be_stored() -> None:
 
 def test_no_two_classes_are_stored_under_one_name() -> None:
     """The name is all that a bundle says about a class."""
-    names = [name for package in ("armin.costs", "armin.impute", "armin.promise") for name in import_all(package)]
+    names = [name for package in ("armin.costs", "armin.sampling", "armin.promise") for name in import_all(package)]
     own = [one for name in names for one in vars(sys.modules[name]).values() if getattr(one, "__module__", "") == name]
     homes = {one.__name__: one for one in own if isinstance(one, type)}
     assert len(homes) == sum(isinstance(one, type) for one in own)

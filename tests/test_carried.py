@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from armin import ARMIN, Promise, Schema
 from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.errors import ParameterError, SchemaError
-from armin.explainer.memory import GuessingJudge, guessed_wrong
+from armin.explain.memory import GuessingJudge, guessed_wrong
 from armin.schema import AtMostOne, Carried, Feature
 
 ZIPS = [f"{z:05d}" for z in range(30)]

@@ -17,9 +17,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from armin import ARMIN, ImputationAR, Prefit, RobustAR
 from armin.costs import WeightedL1
 from armin.errors import ArminError, NotFittedError, ParameterError
-from armin.explainer.constraints import CONSTRAINTS
-from armin.impute import NearestDonors
+from armin.explain.constraints import CONSTRAINTS
 from armin.problem import Solution
+from armin.sampling import NearestDonors
 from armin.solve import solve
 
 from worlds import make_world

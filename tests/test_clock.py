@@ -14,7 +14,7 @@ from armin import clock as clock_module
 from armin.clock import clock, uncounted
 from armin.compiling import entry
 from armin.datasets import make_loans
-from armin.explainer import settings as settings_module
+from armin.explain import settings as settings_module
 from armin.models.kinds import Above, LinearModel, Model
 from armin.problem import Problem, Solution, Status
 from armin.solve import search as search_module

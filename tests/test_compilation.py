@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import armin
 from armin import compiling
 from armin.compiling import MOST_FILES, entry_bare, folders
-from armin.explainer import warm
+from armin.explain import warm
 from armin.solve.search.handed import hand, space
 
 SCRIPT = """
@@ -294,7 +294,7 @@ WARMED = """
 import importlib, json
 from pathlib import Path
 import armin
-from armin.explainer import warm
+from armin.explain import warm
 
 for exercise in warm.ENGINES.values():
     exercise()
@@ -387,7 +387,7 @@ print("done")
 
 SAMPLERS = """
 from armin import ARMIN, ImputationAR
-from armin.impute.base import IMPUTERS, SAMPLERS
+from armin.sampling.base import IMPUTERS, SAMPLERS
 from worlds import make_world
 
 world = make_world(2, "boosting")

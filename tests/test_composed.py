@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, Polynomial
 
 from armin import ARMIN, Schema
 from armin.costs import NumberOfChanges
-from armin.explainer.advise import pose
+from armin.explain.advise import pose
 from armin.models.kinds import TreeEnsemble
 from armin.problem import Problem, Status
 from armin.problem.stated import Stated

@@ -738,7 +738,7 @@ def test_a_promise_is_made_for_the_blanks_that_were_tested(promising):
 
 
 def test_blanks_that_were_not_tested_get_an_answer_without_a_promise_and_no_test(promising, monkeypatch):
-    monkeypatch.setattr("armin.explainer.methods.calibrate", None)  # calling it would be an error
+    monkeypatch.setattr("armin.explain.methods.calibrate", None)  # calling it would be an error
     before = dict(promising.calibrations_)
     level = before[Pattern(("Income",))].used_level
     assert level > promising.confidence  # so the higher one is taken

@@ -16,7 +16,7 @@ from armin.bundle import save_bundle
 from armin.cli import app
 from armin.datasets import make_loans
 from armin.errors import BundleChangedError, DataError
-from armin.impute import ChainedEquations
+from armin.sampling import ChainedEquations
 
 pytest.importorskip("skops")
 pytest.importorskip("fastapi")

@@ -694,7 +694,7 @@ def test_every_request_computes_in_one_thread():
     """Also after another thread, which lives on, has used the limit: as the one does that loads the bundle."""
     from threadpoolctl import ThreadpoolController
 
-    from armin.explainer.threads import one_thread
+    from armin.explain.threads import one_thread
 
     pools = ThreadpoolController()
 
@@ -715,7 +715,7 @@ def test_every_request_computes_in_one_thread():
 def test_openmp_is_limited_in_every_thread():
     from threadpoolctl import ThreadpoolController
 
-    from armin.explainer.threads import one_thread
+    from armin.explain.threads import one_thread
 
     pools = ThreadpoolController().select(user_api="openmp")
     if not pools.info():

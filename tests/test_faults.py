@@ -21,10 +21,10 @@ from sklearn.pipeline import make_pipeline
 from armin import ARMIN, Schema
 from armin.datasets import make_loans
 from armin.errors import ParameterError
-from armin.explainer.advise import pose
-from armin.explainer.answer import fresh_validity
-from armin.explainer.draw import Sample
-from armin.explainer.judge import Judged, MisreadError, _increasing, judge, judge_choices, judge_path
+from armin.explain.advise import pose
+from armin.explain.answer import fresh_validity
+from armin.explain.draw import Sample
+from armin.explain.judge import Judged, MisreadError, _increasing, judge, judge_choices, judge_path
 from armin.models.kinds import Above, LinearModel
 from armin.problem import Problem, Solution, Status, required_weight
 from armin.promise import LEVELS, Promise, Trials, choose_level

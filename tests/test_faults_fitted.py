@@ -11,15 +11,15 @@ from sklearn.pipeline import make_pipeline
 
 from armin import ARMIN, Schema
 from armin.errors import ArminError, DataError, ModelError, ParameterError
-from armin.explainer.advise import advise
-from armin.explainer.calibrate import run_trials
-from armin.explainer.compare import compare
-from armin.explainer.constraints import check_parameters
-from armin.explainer.draw import fresh_of
-from armin.explainer.telling import Teller
-from armin.explainer.world import find_world
-from armin.impute import Uniform
+from armin.explain.advise import advise
+from armin.explain.calibrate import run_trials
+from armin.explain.compare import compare
+from armin.explain.constraints import check_parameters
+from armin.explain.draw import fresh_of
+from armin.explain.telling import Teller
+from armin.explain.world import find_world
 from armin.promise import Promise
+from armin.sampling import Uniform
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.integers(0, 1000, (200, 3)), columns=["a", "b", "c"])

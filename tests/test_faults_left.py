@@ -15,15 +15,15 @@ from sklearn.linear_model import LogisticRegression
 
 from armin import ARMIN, Schema
 from armin.errors import DataError, ParameterError, SchemaError
-from armin.explainer import calibrate as testing
-from armin.explainer.advise import pose
-from armin.explainer.answer import _stuck
-from armin.explainer.ask import AskOrAct, _question
-from armin.explainer.compare import Comparison
-from armin.explainer.judge import judge_path
-from armin.explainer.methods import UntestedError
-from armin.explainer.stress import StressCurve, StressPoint, StressTest
-from armin.explainer.telling import Teller
+from armin.explain import calibrate as testing
+from armin.explain.advise import pose
+from armin.explain.answer import _stuck
+from armin.explain.ask import AskOrAct, _question
+from armin.explain.compare import Comparison
+from armin.explain.judge import judge_path
+from armin.explain.methods import UntestedError
+from armin.explain.stress import StressCurve, StressPoint, StressTest
+from armin.explain.telling import Teller
 from armin.problem import Status
 from armin.promise import Calibration, Promise, Tilt, Trials, choose_level
 from armin.recourse import Change, Recourse, Validity
@@ -60,7 +60,7 @@ def hides(pattern: str, least: int = 0) -> Any:
 
 
 def people_for(monkeypatch: pytest.MonkeyPatch, enough: int, blanks: tuple[str, ...] | None, model: Any) -> Any:
-    monkeypatch.setattr("armin.explainer.methods.ENOUGH", enough)
+    monkeypatch.setattr("armin.explain.methods.ENOUGH", enough)
     fitted = explainer(promise=Promise(0.6, n_people=40, missingness=model))
     return fitted, fitted._tested_on(fitted.current, Promise.of(fitted.promise), blanks)
 
@@ -114,7 +114,7 @@ def test_nobody_is_tested_where_nobody_hides_anything_and_everybody_where_nothin
 def test_an_explainer_that_may_not_test_says_so_and_does_not(monkeypatch):
     fitted = explainer(promise=Promise(0.6, n_people=10))
     row = {"a": 300, "b": None, "c": 200}
-    monkeypatch.setattr("armin.explainer.methods.calibrate", lambda *a, **k: pytest.fail("tests"))
+    monkeypatch.setattr("armin.explain.methods.calibrate", lambda *a, **k: pytest.fail("tests"))
     answer = fitted.without_testing().explain(row)
     assert answer.certificate.calibration is None
     assert [note.code for note in answer.notes][:1] == ["notes.untested"]
@@ -148,8 +148,8 @@ def test_one_blank_is_enough_for_a_promise_and_none_needs_no_test(monkeypatch, t
     promised = explainer(promise=Promise(0.6, n_people=10))
     promised = promised if tests else promised.without_testing()
     found, fitted = calibration(), promised.current
-    monkeypatch.setattr("armin.explainer.methods.calibrate", lambda *given, **named: found)
-    monkeypatch.setattr("armin.explainer.methods.advise", lambda *given: Told(SimpleNamespace(accepted=False)))
+    monkeypatch.setattr("armin.explain.methods.calibrate", lambda *given, **named: found)
+    monkeypatch.setattr("armin.explain.methods.advise", lambda *given: Told(SimpleNamespace(accepted=False)))
     one, none = np.array([300.0, np.nan, 200.0]), np.array([300.0, 100.0, 200.0])
     level = fitted.settings.confidence
     assert promised._level(fitted, one, ()) == ((found.used_level, found) if tests else (level, None))

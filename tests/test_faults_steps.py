@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from armin.errors import DataError, ParameterError
-from armin.explainer import memory
-from armin.explainer.answer import _linear_growth, _tidy
-from armin.explainer.ask import AskOrAct, Question, _other
-from armin.explainer.calibrate import check_held_out, pick
-from armin.explainer.constraints import check_parameters
-from armin.explainer.draw import row_stream
-from armin.explainer.judge import no_point
-from armin.explainer.memory import accepted_by_all
-from armin.explainer.stress import _grid, _rounded
-from armin.explainer.stressing import StressCurve, StressPoint, _harm, _point, _size
-from armin.explainer.telling import Told
+from armin.explain import memory
+from armin.explain.answer import _linear_growth, _tidy
+from armin.explain.ask import AskOrAct, Question, _other
+from armin.explain.calibrate import check_held_out, pick
+from armin.explain.constraints import check_parameters
+from armin.explain.draw import row_stream
+from armin.explain.judge import no_point
+from armin.explain.memory import accepted_by_all
+from armin.explain.stress import _grid, _rounded
+from armin.explain.stressing import StressCurve, StressPoint, _harm, _point, _size
+from armin.explain.telling import Told
 from armin.models.kinds import Above, LinearModel
 from armin.problem import Options, Problem, Status
 from armin.recourse import Change, Recourse, Validity

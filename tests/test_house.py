@@ -11,7 +11,7 @@ SOURCE = Path(armin.__file__).parent
 FOREIGN = {
     "bundle/model.py": {"_n_features_in"},  # LightGBM's, put back after loading
     "compiling.py": {"_cache", "_compile_for_args", "_rebuild", "_reduce"},  # numba's
-    "explainer/pool.py": {"_exit"},  # Python's own way to end a process whose parent is gone
+    "explain/pool.py": {"_exit"},  # Python's own way to end a process whose parent is gone
     "solve/search/handed.py": {"_fields", "_getvalue"},  # a named tuple's own public one, and numba's
     "words/message.py": {"_values"},  # its own class, compared with its twin
 }

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from armin.errors import ArminError, DataError, NotFittedError, ParameterError
-from armin.impute import (
+from armin.sampling import (
     ChainedEquations,
     Draws,
     FromCallable,
@@ -28,9 +28,9 @@ from armin.impute import (
     as_sampler,
     sample_conditioned,
 )
-from armin.impute.conditional import Matching, Normal, truncated_normal
-from armin.impute.design import Design
-from armin.impute.neighbours import Neighbours
+from armin.sampling.conditional import Matching, Normal, truncated_normal
+from armin.sampling.design import Design
+from armin.sampling.neighbours import Neighbours
 from armin.schema import Feature, Schema
 from blanks import KINDS, assert_legal, assert_observed_kept, make_feature, problems, random_codes
 

@@ -25,8 +25,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, Polynomial
 
 from armin import ARMIN
 from armin.errors import DataError, ModelError
-from armin.explainer.advise import pose
-from armin.explainer.reading import BlackBoxWarning
+from armin.explain.advise import pose
+from armin.explain.reading import BlackBoxWarning
 from armin.models import register_transformer
 from armin.models.asking import ask_trace, comparable, draw_codes
 from armin.models.encoding import ReadClassifier, read_classifier
@@ -398,7 +398,7 @@ def test_the_combiners_of_other_libraries_are_asked() -> None:
 def test_what_columns_make_together_is_guessed_right_for_fresh_completions(
     final: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from armin.explainer import judge
+    from armin.explain import judge
 
     seen = []
 

@@ -120,7 +120,7 @@ def test_the_rule_of_the_published_code_asks_for_the_mean_probability() -> None:
     from sklearn.linear_model import LogisticRegression
 
     classifier = make_pipeline(data.encoder, LogisticRegression()).fit(data.X, data.y)
-    from armin.explainer.advise import pose
+    from armin.explain.advise import pose
 
     explainer = ARMIN(
         classifier, data.schema, desired=0, n_samples=30, n_fresh=0, decision=None, sampler="marginal", max_options=15

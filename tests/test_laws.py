@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armin import ARMIN, ImputationAR, RobustAR
-from armin.explainer import Explainer
-from armin.explainer.advise import Posed, pose
-from armin.explainer.draw import Sample
-from armin.explainer.state import state
-from armin.impute import MeanImputer
-from armin.impute.base import Draws
+from armin.explain import Explainer
+from armin.explain.advise import Posed, pose
+from armin.explain.draw import Sample
+from armin.explain.state import state
 from armin.problem import Status
+from armin.sampling import MeanImputer
+from armin.sampling.base import Draws
 
 from worlds import MODELS, make_world
 

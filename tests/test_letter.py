@@ -23,13 +23,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from armin import ARMIN, ImputationAR
 from armin.datasets import make_loans
 from armin.errors import DataError, MissingDependencyError, ParameterError, SchemaError
-from armin.impute import NativeMissing
 from armin.letter import check_reference, check_words, new_reference, read_words, write_letter
 from armin.letter.content import Notice, sections
 from armin.problem import Status
 from armin.promise import Calibration
 from armin.recourse import Change, Recourse, Validity
 from armin.recourse.certificate import Certificate
+from armin.sampling import NativeMissing
 from armin.schema import Feature, Schema
 from armin.words import catalogue
 

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from armin import ARMIN, Schema
 from armin.actions import build_grid
 from armin.errors import AuditError, SchemaError
-from armin.explainer.advise import pose
+from armin.explain.advise import pose
 from armin.problem.rules import apply_rules, sum_rules
 from armin.recourse.audit import check_action
 from armin.schema import Feature, Linear, Rule

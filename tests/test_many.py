@@ -83,7 +83,7 @@ def test_a_cluster_that_loses_a_worker(crowd):
 def test_many_rows_are_tested_once_for_each_pattern_before_they_are_shared_out(monkeypatch):
     """A promise is calibrated in this process; the others find it there."""
     from armin.datasets import make_loans
-    from armin.explainer import methods
+    from armin.explain import methods
 
     loans, asked = make_loans(), []
     half = len(loans.X) // 2

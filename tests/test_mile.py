@@ -19,15 +19,15 @@ from sklearn.tree import DecisionTreeClassifier
 
 import plain
 from armin import ARMIN, ImputationAR, RobustAR
-from armin.explainer import threads
-from armin.explainer.advise import advise, pose
-from armin.explainer.threads import one_thread
-from armin.impute import BaseSampler, ChainedEquations, chained, row_sampler, sample_conditioned
-from armin.impute.condition import condition
+from armin.explain import threads
+from armin.explain.advise import advise, pose
+from armin.explain.threads import one_thread
 from armin.models.kinds import Among, TreeEnsemble
 from armin.models.oracle import Oracle
 from armin.problem.data import Problem
 from armin.recourse import Failure, Recourse
+from armin.sampling import BaseSampler, ChainedEquations, chained, row_sampler, sample_conditioned
+from armin.sampling.condition import condition
 from armin.schema import Feature, Schema
 
 from problems import random_trees

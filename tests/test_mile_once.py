@@ -32,7 +32,7 @@ from sklearn.preprocessing import (
 )
 
 from armin import ARMIN
-from armin.explainer.memory import GuessingJudge, guessed_wrong
+from armin.explain.memory import GuessingJudge, guessed_wrong
 from armin.models.alike import takes_alike
 from armin.models.inputs import shared_columns
 from armin.models.oracle import Oracle

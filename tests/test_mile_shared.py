@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import plain
 from armin import ARMIN
 from armin.errors import ModelError
-from armin.explainer import draw, judge, memory
-from armin.explainer.advise import pose
-from armin.impute.neighbours import Neighbours
+from armin.explain import draw, judge, memory
+from armin.explain.advise import pose
 from armin.models.inputs import WholeNumbers
 from armin.models.kinds import Among
+from armin.sampling.neighbours import Neighbours
 from armin.schema import Feature, Schema
 from test_mile import Stricter, crowd, said
 

@@ -40,12 +40,12 @@ from sklearn.utils.fixes import parse_version
 
 from armin import ARMIN, Schema
 from armin.errors import ModelError
-from armin.explainer.advise import pose
-from armin.impute import NativeMissing
+from armin.explain.advise import pose
 from armin.models import TorchClassifier, TreeEnsemble
 from armin.models.encoding import ReadClassifier, read_classifier
 from armin.models.oracle import Oracle
 from armin.problem import Status
+from armin.sampling import NativeMissing
 
 try:
     from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV

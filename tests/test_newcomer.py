@@ -27,7 +27,11 @@ from armin.bundle.plain import KNOWN
 from armin.cli import app
 from armin.costs import COSTS, NumberOfChanges, TotalLogPercentileShift, as_cost
 from armin.errors import AuditError, ModelError, ParameterError, SchemaError
-from armin.impute import (
+from armin.models import BlackBox, LinearModel, read, read_model, supported_models
+from armin.problem.rules import apply_rules
+from armin.recourse import Change
+from armin.recourse.audit import check_action
+from armin.sampling import (
     IMPUTERS,
     SAMPLERS,
     BaseImputer,
@@ -39,10 +43,6 @@ from armin.impute import (
     as_sampler,
     compared_samplers,
 )
-from armin.models import BlackBox, LinearModel, read, read_model, supported_models
-from armin.problem.rules import apply_rules
-from armin.recourse import Change
-from armin.recourse.audit import check_action
 from armin.schema import RULES, Feature, Rule
 from armin.words import catalogue, languages
 
@@ -120,7 +120,7 @@ def shown_help(command: str) -> str:
 
 def test_the_page_has_all_four() -> None:
     rooms = sorted(str(Path(path).parent) for path in FILES)
-    assert rooms == ["costs", "impute", "models", "schema/rules"]
+    assert rooms == ["costs", "models/readers", "sampling", "schema/rules"]
     assert all(len(code.splitlines()) < 45 for code in FILES.values())
 
 
@@ -130,9 +130,12 @@ import tomllib
 from pathlib import Path
 import numpy as np
 import pandas as pd
-import armin.costs, armin.impute, armin.models, armin.schema.rules
+import armin.costs, armin.sampling, armin.models.readers, armin.schema.rules
 
-rooms = {"costs": armin.costs, "impute": armin.impute, "models": armin.models, "schema/rules": armin.schema.rules}
+rooms = {
+    "costs": armin.costs, "sampling": armin.sampling,
+    "models/readers": armin.models.readers, "schema/rules": armin.schema.rules,
+}
 for path, room in rooms.items():
     room.__path__.append(str(Path(sys.argv[1]) / path))
 sys.path.insert(0, sys.argv[1])
@@ -152,7 +155,7 @@ from armin.datasets import make_loans
 loans = make_loans(400)
 explainer = ARMIN(loans.classifier, loans.schema, desired="approved", sampler="latest", cost="range").fit(loans.X)
 plan = explainer.explain(loans.applicant)
-assert plan.found and type(explainer.fitted_.sampler).__module__ == "armin.impute.latest"
+assert plan.found and type(explainer.fitted_.sampler).__module__ == "armin.sampling.latest"
 file = save_bundle(Path(sys.argv[1]) / "b.armin", explainer)  # ARMIN's own classes need no trust
 assert inspect_bundle(file)["trust"] == []
 assert any("the last 20 training rows" in sentence for sentence in inspect_bundle(file)["kept"])
@@ -184,7 +187,7 @@ def test_one_file_in_the_package_is_enough(tmp_path: Path) -> None:
 def test_a_sampler(define: Define, world: World, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="'sampler' must be one of 'auto', 'chained'"):
         explainer_of(world, sampler="latest")
-    LatestRows = define("impute/latest.py").LatestRows
+    LatestRows = define("sampling/latest.py").LatestRows
     assert type(as_sampler("latest")) is LatestRows
     explainer = explainer_of(world, sampler="latest")
     codes = world.schema.encode(world.X)
@@ -201,7 +204,7 @@ def test_a_sampler(define: Define, world: World, tmp_path: Path) -> None:
 
 
 def test_a_sampler_of_ones_own_needs_trust_in_a_bundle(define: Define, world: World, tmp_path: Path) -> None:
-    define("impute/latest.py")
+    define("sampling/latest.py")
     explainer, file = explainer_of(world, sampler="latest"), tmp_path / "b.armin"
     with pytest.raises(ModelError, match=r"own_latest\.LatestRows cannot be stored.*trust=True"):
         save_bundle(file, explainer)
@@ -327,7 +330,7 @@ def test_a_model_reader(define: Define, monkeypatch: pytest.MonkeyPatch) -> None
     card, rng = Card([3.0, 10.0]), np.random.default_rng(0)
     with pytest.raises(ModelError, match=r"cannot read a scorecards\.Card"):
         read_model(card, "approved")
-    define("models/from_scorecards.py")
+    define("models/readers/scorecards.py")
     assert ("scorecards", "Card", "linear") in supported_models()
     turning = np.array([[a, (100.0 - 3 * a) / 10] for a in range(0, 40, 10)])
     rows = np.vstack([rng.integers(0, 40, (300, 2)), turning, np.nextafter(turning, 0.0)])

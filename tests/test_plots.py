@@ -12,7 +12,7 @@ from armin import ARMIN
 from armin.cli.demo import draw_story, make_story
 from armin.datasets import make_loans
 from armin.errors import MissingDependencyError
-from armin.impute.assess import assess
+from armin.sampling.assess import assess
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

@@ -11,7 +11,7 @@ import pytest
 
 from armin import ARMIN
 from armin.datasets import make_loans
-from armin.impute.assess import assess
+from armin.sampling.assess import assess
 from armin.schema import AtLeast, Feature, Schema
 from armin.words import Name, Printable, Quantity
 

@@ -19,9 +19,9 @@ from armin import ARMIN, RobustAR, Schema
 from armin.datasets import make_loans
 from armin.datasets.amputate import mcar
 from armin.errors import DataError, ParameterError
-from armin.explainer.advise import advise, advise_path, pose
-from armin.explainer.calibrate import run_trials
-from armin.explainer.judge import MisreadError, judge, judge_path
+from armin.explain.advise import advise, advise_path, pose
+from armin.explain.calibrate import run_trials
+from armin.explain.judge import MisreadError, judge, judge_path
 from armin.problem import Status
 from armin.promise import LEVELS, Calibration, Pattern, Promise, Trials, choose_level
 from armin.solve import solve, solve_path, stop_when, stopped
@@ -177,7 +177,7 @@ def test_a_missingness_model_serves_every_pattern(monkeypatch: pytest.MonkeyPatc
     many = loan_explainer(promise=0.7, n_people=20, missingness=partial(mcar, n_missing=1))
     assert many.explain(LOANS.applicant).certificate.calibration.masks == "same"
     assert set(many.calibrations_) == {Pattern(("Income",))}
-    monkeypatch.setattr("armin.explainer.methods.ENOUGH", 10_000)  # more than there are
+    monkeypatch.setattr("armin.explain.methods.ENOUGH", 10_000)  # more than there are
     explainer = loan_explainer(promise=0.7, n_people=20, missingness=partial(mcar, n_missing=1))
     answer = explainer.explain(LOANS.applicant)
     assert set(explainer.calibrations_) == {Pattern(None)}  # too few people have this very pattern

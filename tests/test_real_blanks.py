@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from armin import ARMIN
-from armin.explainer.advise import pose
+from armin.explain.advise import pose
 
 pytest.importorskip("lab.experiments", reason="the experiments live beside the package")
 

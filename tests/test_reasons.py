@@ -281,7 +281,7 @@ class Unsure(Only):
     ("model", "unit", "threshold"),
     [(SVC(), "points", 0.0), (Only(0.5), "decision", 0.5), (Unsure(0.5), "probability", None)],
 )
-@pytest.mark.filterwarnings("ignore::armin.explainer.reading.BlackBoxWarning")
+@pytest.mark.filterwarnings("ignore::armin.explain.reading.BlackBoxWarning")
 def test_a_model_that_must_be_asked_has_the_score_that_decides(model, unit, threshold):
     X, y = in_eighths(3)
     explainer = ARMIN(model.fit(X, y), Schema.infer(X), desired=0, method="blackbox").fit(X)

@@ -20,7 +20,7 @@ from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.cli import app
 from armin.datasets import make_loans
 from armin.errors import DataError, SchemaError
-from armin.explainer import ImputationAR, RobustAR
+from armin.explain import ImputationAR, RobustAR
 from armin.letter import write_letter
 from armin.recourse import Recourse
 from armin.recourse.origin import short

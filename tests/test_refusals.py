@@ -29,7 +29,7 @@ from armin.errors import (
     SchemaError,
     UnreadableError,
 )
-from armin.explainer.reading import BlackBoxWarning
+from armin.explain.reading import BlackBoxWarning
 from armin.schema import SchemaNote
 
 from worlds import make_world

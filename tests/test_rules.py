@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from armin import ARMIN, Schema
 from armin.actions import build_grid
 from armin.errors import ArminError, AuditError, SchemaError
-from armin.explainer.advise import pose
+from armin.explain.advise import pose
 from armin.problem.rules import apply_rules
 from armin.recourse.audit import check_action
 from armin.schema import AtLeast, AtMostOne, Condition, Feature, Forbid, IfThen, Rule, Together

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from armin.errors import ParameterError
-from armin.impute import (
+from armin.sampling import (
     SAMPLERS,
     ChainedEquations,
     ForestDonors,
@@ -32,7 +32,7 @@ from armin.impute import (
     as_sampler,
     compared_samplers,
 )
-from armin.impute.conditional import Matching, Normal
+from armin.sampling.conditional import Matching, Normal
 from armin.schema import Feature, Schema
 from blanks import KINDS, assert_legal, assert_observed_kept, make_feature, problems, random_codes
 

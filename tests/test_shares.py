@@ -22,8 +22,8 @@ from armin.desk.contract import AlternativesAsked, Asked, LetterAsked
 from armin.desk.problems import ProblemError
 from armin.desk.service import Service
 from armin.desk.settings import DeskSettings
-from armin.explainer.advise import pose
-from armin.explainer.judge import judge_path
+from armin.explain.advise import pose
+from armin.explain.judge import judge_path
 from armin.letter import write_letter
 from armin.problem import Status
 from armin.recourse import Recourse, RecoursePath

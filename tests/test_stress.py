@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from armin import ARMIN, Schema
 from armin.datasets import make_loans
 from armin.errors import ParameterError
-from armin.explainer.stress import StressCurve, StressPoint
+from armin.explain.stress import StressCurve, StressPoint
 
 MEAN, SD = 40.0, 8.0
 

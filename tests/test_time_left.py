@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from armin import ARMIN
-from armin.explainer import judge
-from armin.explainer.advise import advise
-from armin.explainer.fitted import Fitted
-from armin.explainer.settings import Solving
+from armin.explain import judge
+from armin.explain.advise import advise
+from armin.explain.fitted import Fitted
+from armin.explain.settings import Solving
 from armin.problem import PathPoint, Problem, Solution, Status
 from armin.recourse import Recourse
 from armin.solve.stopping import stop_when

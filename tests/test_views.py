@@ -14,8 +14,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from armin import ARMIN, Schema, compare
 from armin.errors import ModelError, ParameterError
-from armin.explainer.advise import pose
-from armin.impute import NativeMissing
+from armin.explain.advise import pose
+from armin.sampling import NativeMissing
 
 from worlds import make_world
 

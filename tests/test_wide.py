@@ -19,14 +19,14 @@ from armin import ARMIN, Feature, Schema
 from armin.bundle import load_bundle, save_bundle
 from armin.datasets import make_loans
 from armin.errors import NotFittedError, ParameterError
-from armin.impute import AutoSampler, ChainedEquations, ForestDonors, Marginal, as_sampler
-from armin.impute.among import Among
-from armin.impute.assess import assess
-from armin.impute.conditional import Categories, Normal
-from armin.impute.design import Design
-from armin.impute.progress import followed
-from armin.impute.together import Together, associations, strongest
-from armin.impute.wide import WIDE, chooses
+from armin.sampling import AutoSampler, ChainedEquations, ForestDonors, Marginal, as_sampler
+from armin.sampling.among import Among
+from armin.sampling.assess import assess
+from armin.sampling.conditional import Categories, Normal
+from armin.sampling.design import Design
+from armin.sampling.progress import followed
+from armin.sampling.together import Together, associations, strongest
+from armin.sampling.wide import WIDE, chooses
 from blanks import assert_legal, assert_observed_kept
 
 FEW = WIDE + 4
@@ -69,7 +69,7 @@ def test_a_long_table_has_them_chosen_sooner(monkeypatch: pytest.MonkeyPatch) ->
     assert [chooses(10_000, columns) for columns in (20, 22, 23, 33, WIDE, WIDE + 1)] == [False] * 2 + [True] * 4
     assert [chooses(1_000, columns) for columns in (33, WIDE, WIDE + 1)] == [False, False, True]
     schema, codes = wide_codes(24, 60)
-    monkeypatch.setattr("armin.impute.wide._WORK", 60 * 24**2)
+    monkeypatch.setattr("armin.sampling.wide._WORK", 60 * 24**2)
     for rows, chosen in ((60, False), (61, True)):
         sampler = ChainedEquations(rounds=0).fit(np.vstack([codes, codes])[:rows], schema)
         assert all(isinstance(model, Among) == chosen for model in sampler.models_ if model is not None)
@@ -292,7 +292,7 @@ def test_progress_is_for_terminals_that_want_it(
 ) -> None:
     screen = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("armin.impute.progress._PATIENCE", -1.0)
+    monkeypatch.setattr("armin.sampling.progress._PATIENCE", -1.0)
     monkeypatch.setattr(logging.getLogger("armin"), "level", level)
     logging.getLogger("armin").manager._clear_cache()  # type: ignore[attr-defined]  # a level set by hand is remembered
     assert list(followed(range(3), "progress.fit")) == [0, 1, 2]

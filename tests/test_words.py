@@ -96,8 +96,8 @@ def test_nobody_reads_our_own_english():
 
 
 ROOMS = (
-    "report", "recourse", "letter", "explainer/stress.py", "explainer/stressing.py", "explainer/compare.py",
-    "explainer/ask.py", "explainer/others.py", "explainer/what_if.py", "reasons", "desk/said.py",
+    "report", "recourse", "letter", "explain/stress.py", "explain/stressing.py", "explain/compare.py",
+    "explain/ask.py", "explain/others.py", "explain/what_if.py", "reasons", "desk/said.py",
 )  # fmt: skip
 """Where everything that people read comes from the catalogue; errors are for programmers, and are English."""
 PLACES = {"offset points", "axes fraction", "lower left"}

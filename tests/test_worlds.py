@@ -22,9 +22,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from armin import ARMIN, Schema
 from armin.errors import ModelError
-from armin.explainer.advise import pose
-from armin.impute import NativeMissing
+from armin.explain.advise import pose
 from armin.problem import Status
+from armin.sampling import NativeMissing
 from armin.solve import solve
 
 SEEDS = st.integers(0, 10_000)

@@ -29,8 +29,8 @@ import numpy as np
 
 from armin import ARMIN
 from armin.datasets import mcar
-from armin.explainer.advise import pose
-from armin.explainer.judge import judge_choices
+from armin.explain.advise import pose
+from armin.explain.judge import judge_choices
 from armin.problem import Problem, Solution
 from armin.recourse import Recourse
 from armin.solve import solve_best

@@ -27,9 +27,9 @@ from scipy.stats import binom, norm
 
 from armin import ARMIN
 from armin.datasets import mcar
-from armin.explainer.answer import fresh_validity
-from armin.explainer.draw import draw
-from armin.explainer.world import find_world
+from armin.explain.answer import fresh_validity
+from armin.explain.draw import draw
+from armin.explain.world import find_world
 from lab.benchmarks.tables import accepted, clocked, load, markdown, options, require_data, train, write
 
 DATASETS = ("FICO", "Attrition", "Student", "WineQuality", "GiveMeCredit", "Adult")

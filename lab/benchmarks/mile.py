@@ -25,7 +25,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from armin import ARMIN
-from armin.explainer import answer, draw, estimator, fitted, judge, settings, state
+from armin.explain import answer, draw, estimator, fitted, judge, settings, state
 from armin.models.oracle import Oracle
 from armin.solve import solve
 from lab.benchmarks.cells import Cell, have_data, make_cell

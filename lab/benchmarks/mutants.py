@@ -34,7 +34,7 @@ import pytest
 
 HOME = Path(__file__).resolve().parents[2]
 ROOMS: dict[str, tuple[str, str]] = {  # a room, where it is, and the tests that speak of it
-    "explainer": ("explainer", "faults_left faults faults_steps faults_fitted promise ask stress refusals worlds laws"),
+    "explain": ("explain", "faults_left faults faults_steps faults_fitted promise ask stress refusals worlds laws"),
     "recourse": ("recourse", "faults_left faults_told faults_steps recourse views worlds letter"),
     "problem": ("problem", "faults_left faults faults_told solve rules laws"),
     "promise": ("promise", "faults_left faults promise theory"),

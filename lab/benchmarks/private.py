@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from armin.bundle.model import parts_of
-from armin.impute import ChainedEquations, GaussianCopula, NearestDonors, PrivateCopula
-from armin.impute.anonymous import unique_rows
-from armin.impute.assess import assess
-from armin.impute.neighbours import Neighbours
+from armin.sampling import ChainedEquations, GaussianCopula, NearestDonors, PrivateCopula
+from armin.sampling.anonymous import unique_rows
+from armin.sampling.assess import assess
+from armin.sampling.neighbours import Neighbours
 from lab.benchmarks.samplers import split
 from lab.experiments.data import FILES, load
 

@@ -31,9 +31,9 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 
 from armin import ARMIN, Schema
 from armin.datasets import mcar
-from armin.explainer.draw import draw, row_stream
-from armin.explainer.reasons import Background
-from armin.explainer.world import find_world
+from armin.explain.draw import draw, row_stream
+from armin.explain.reasons import Background
+from armin.explain.world import find_world
 from armin.models.encoding import read_classifier
 from armin.models.oracle import Oracle
 from armin.reasons import Reasons

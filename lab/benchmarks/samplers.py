@@ -30,10 +30,10 @@ from sklearn.impute import IterativeImputer
 from armin import ARMIN, Schema
 from armin.datasets import make_loans
 from armin.errors import ArminError
-from armin.impute import SAMPLERS, as_sampler
-from armin.impute.assess import LEVELS, Assessment, assess
-from armin.impute.base import Draws
-from armin.impute.legal import nearest_legal
+from armin.sampling import SAMPLERS, as_sampler
+from armin.sampling.assess import LEVELS, Assessment, assess
+from armin.sampling.base import Draws
+from armin.sampling.legal import nearest_legal
 from lab.experiments.data import FILES, load
 
 DATASETS = tuple(FILES)

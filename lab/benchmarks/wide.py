@@ -32,8 +32,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from armin import ARMIN, Feature, Schema
-from armin.impute import AutoSampler, ChainedEquations, Marginal, as_sampler
-from armin.impute.assess import Assessment, assess
+from armin.sampling import AutoSampler, ChainedEquations, Marginal, as_sampler
+from armin.sampling.assess import Assessment, assess
 from lab.benchmarks.samplers import split
 from lab.experiments.data import load
 

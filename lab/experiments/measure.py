@@ -12,7 +12,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
 from armin import Schema
-from armin.impute import MeanImputer, sample_conditioned
+from armin.sampling import MeanImputer, sample_conditioned
 from lab.experiments.methods import Context, Outcome
 
 __all__ = ["Judge", "Moves", "Plausibility", "agreement", "moves", "on_completions", "on_person", "tidy", "total_cost"]

@@ -88,7 +88,7 @@ def _not_known(thing: Any, role: str) -> str:
 def summaries(registry: Registry[Any]) -> dict[str, str]:
     """What each of the classes of a registry does, by name.
 
-    >>> from armin.impute import IMPUTERS
+    >>> from armin.sampling import IMPUTERS
     >>> summaries(IMPUTERS)["knn"]
     'the middle of the nearest training rows'
     """

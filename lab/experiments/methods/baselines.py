@@ -8,7 +8,7 @@ import pandas as pd
 
 from armin import ARMIN, ImputationAR, RobustAR
 from armin.errors import SolverError
-from armin.impute import NativeMissing
+from armin.sampling import NativeMissing
 from lab.experiments.methods import Context, Outcome, register
 
 

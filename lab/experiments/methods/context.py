@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from armin import Prefit, Schema
 from armin.costs import PublishedL1, PublishedPercentileShift, TotalLogPercentileShift, WeightedL1
-from armin.impute import as_sampler
 from armin.recourse import Recourse
+from armin.sampling import as_sampler
 from lab.experiments.config import Settings
 
 __all__ = ["Context", "Method", "Outcome"]

@@ -20,8 +20,8 @@ import pandas as pd
 
 from armin import Schema
 from armin.arrays import FloatArray
-from armin.explainer.draw import row_stream
-from armin.impute import MeanImputer
+from armin.explain.draw import row_stream
+from armin.sampling import MeanImputer
 from lab.experiments.methods import Context, Outcome, register
 
 LIMIT = 120.0

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import BayesianRidge
 
 from armin import Schema
-from armin.impute.base import BaseImputer, BaseSampler
+from armin.sampling.base import BaseImputer, BaseSampler
 
 __all__ = ["PosteriorDraws", "ScikitImputer", "UncentredRidge"]
 

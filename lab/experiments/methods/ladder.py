@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from armin import ARMIN, Schema
-from armin.explainer.advise import Posed, pose
+from armin.explain.advise import Posed, pose
 from armin.problem import Choice, Problem, required_weight
 from armin.solve import solve
 from lab.experiments.config import Settings

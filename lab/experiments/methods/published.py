@@ -13,9 +13,9 @@ import pandas as pd
 
 from armin import ARMIN
 from armin.arrays import FloatArray
-from armin.explainer.draw import candidates_of
-from armin.explainer.fitted import Fitted
-from armin.explainer.world import find_world
+from armin.explain.draw import candidates_of
+from armin.explain.fitted import Fitted
+from armin.explain.world import find_world
 from armin.problem.stated import state_problem
 from armin.solve import solve
 from lab.experiments.methods import Context, Outcome, register

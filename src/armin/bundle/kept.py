@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from armin.bundle.model import parts_of
-from armin.impute.anonymous import unique_rows
-from armin.impute.neighbours import Neighbours
 from armin.learned import kept
+from armin.sampling.anonymous import unique_rows
+from armin.sampling.neighbours import Neighbours
 
 __all__ = ["keeps_rows", "rows_kept", "say_unique", "what_is_kept", "what_was_learned"]
 

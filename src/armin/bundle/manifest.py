@@ -13,8 +13,8 @@ import numpy as np
 from armin.bundle.archive import FORMAT
 from armin.bundle.kept import ROLES
 from armin.errors import ModelError
-from armin.explainer.estimator import Explainer
-from armin.impute import NativeMissing
+from armin.explain.estimator import Explainer
+from armin.sampling import NativeMissing
 
 __all__ = ["NATIVE", "OBJECT", "describe", "settings_of"]
 

@@ -24,7 +24,7 @@ from armin.schema import Feature, Schema
 
 __all__ = ["KNOWN", "Reader", "Writer"]
 
-_HOMES = ("armin.costs", "armin.impute", "armin.promise")
+_HOMES = ("armin.costs", "armin.sampling", "armin.promise")
 
 
 def _data_classes() -> dict[str, type]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from armin.errors import ModelError
-from armin.explainer.estimator import Explainer
-from armin.impute.legal import uniform
+from armin.explain.estimator import Explainer
 from armin.models.oracle import Oracle
+from armin.sampling.legal import uniform
 
 __all__ = ["check_same"]
 

@@ -23,13 +23,13 @@ from armin.bundle.probe import check_same
 from armin.bundle.sign import admit, make_signature, own_key
 from armin.bundle.types import unknown_types
 from armin.errors import ArminError, DataError, ModelError, ParameterError
-from armin.explainer import ARMIN, ImputationAR, RobustAR
-from armin.explainer.estimator import Explainer
-from armin.impute import NativeMissing
+from armin.explain import ARMIN, ImputationAR, RobustAR
+from armin.explain.estimator import Explainer
 from armin.learned import slim
 from armin.letter.own import OwnWords, check_words, read_words
 from armin.prefit import Prefit
 from armin.recourse.origin import Origin
+from armin.sampling import NativeMissing
 from armin.schema import Schema
 
 __all__ = ["Bundle", "load_bundle", "save_bundle"]

@@ -20,8 +20,8 @@ from armin.cli.options import Answers, Output
 from armin.errors import MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
-    from armin.explainer.ask import AskOrAct
-    from armin.explainer.what_if import WhatIf
+    from armin.explain.ask import AskOrAct
+    from armin.explain.what_if import WhatIf
     from armin.reasons import Reasons
     from armin.recourse import Failure, Recourse, RecoursePath
 

@@ -16,12 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from armin.datasets import Loans, make_loans
-from armin.explainer import ARMIN, ImputationAR, RobustAR
-from armin.impute import as_imputer
+from armin.explain import ARMIN, ImputationAR, RobustAR
 from armin.problem import Status
 from armin.recourse import Change, Recourse, RecoursePath
 from armin.report.plot import INK, new_figure
 from armin.report.words import percent
+from armin.sampling import as_imputer
 
 __all__ = ["Advice", "Story", "draw_story", "make_story", "tell_story"]
 

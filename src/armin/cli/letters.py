@@ -22,7 +22,7 @@ from armin.errors import MissingDependencyError, ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from armin.explainer.estimator import Explainer
+    from armin.explain.estimator import Explainer
 
 __all__ = ["file_names", "letter", "read_fields"]
 

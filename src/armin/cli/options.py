@@ -243,8 +243,8 @@ class Listing(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from armin.costs import COSTS
-        from armin.impute import SAMPLERS
         from armin.learned import summaries
+        from armin.sampling import SAMPLERS
 
         registries = {"cost": COSTS, "sampler": SAMPLERS}
         for param in self.params:

@@ -16,7 +16,7 @@ from armin.cli.source import build_explainer, signing_key
 from armin.errors import DataError
 
 if TYPE_CHECKING:
-    from armin.explainer.estimator import Explainer
+    from armin.explain.estimator import Explainer
     from armin.schema import Schema
 
 __all__ = ["inspect", "pack"]

@@ -250,7 +250,7 @@ def warm_up() -> None:
     Example: armin warm-up
     """
     with told_plainly():
-        from armin.explainer.warm import warm_up as warmed
+        from armin.explain.warm import warm_up as warmed
 
         for engine, seconds in warmed():
             typer.echo(f"{engine}: {seconds:.1f} s")

@@ -22,7 +22,7 @@ from armin.errors import ArminError, DataError, ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from armin.explainer.estimator import Explainer
+    from armin.explain.estimator import Explainer
     from armin.recourse import Recheck
     from armin.schema import Schema
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from armin.cli.answers import Answer
-    from armin.explainer.ask import AskOrAct
-    from armin.explainer.estimator import Explainer
-    from armin.explainer.what_if import WhatIf
+    from armin.explain.ask import AskOrAct
+    from armin.explain.estimator import Explainer
+    from armin.explain.what_if import WhatIf
     from armin.reasons import Reasons
     from armin.recourse import Recourse, RecoursePath
 
@@ -127,7 +127,7 @@ def in_order(answers: Iterator[tuple[int, Found]]) -> Iterator[tuple[int, Found]
 
 def write_batch(batch: Batch, output: Path, to: Output, resume: bool) -> int:
     """The answers in a file, by way of a folder of parts that holds those which have come."""
-    from armin.explainer.parts import Parts
+    from armin.explain.parts import Parts
 
     folder = output.with_name(f"{output.name}.parts")
     if folder.exists() and not resume:
@@ -202,7 +202,7 @@ class Batch:
 
     def answers(self, numbers: Sequence[int]) -> Iterator[tuple[int, Answer]]:
         """The answers to some rows, with their numbers, as they come."""
-        from armin.explainer.many import TableRows, each_row
+        from armin.explain.many import TableRows, each_row
 
         explain = partial(_answer_all, self.explainer, self.ask, self.locked)
         most = 1 if self.jobs == 1 else TOGETHER  # alone, each is shown as it comes
@@ -210,7 +210,7 @@ class Batch:
 
     def question(self, to: Output) -> str:
         """The fingerprint of the question."""
-        from armin.explainer.many import TableRows, question_of
+        from armin.explain.many import TableRows, question_of
 
         one = self.explainer
         rows = TableRows(self.frame)
@@ -220,7 +220,7 @@ class Batch:
 def _answer_all(
     explainer: Explainer, ask: Question, locked: tuple[str, ...], rows: Sequence[tuple[Any, Mapping[str, Any]]]
 ) -> list[Answer]:
-    from armin.explainer.many import foreseen
+    from armin.explain.many import foreseen
     from armin.recourse import Failure
 
     answers: list[Answer] = []
@@ -234,8 +234,8 @@ def _answer_all(
 
 def is_good(answer: Answer) -> bool:
     """Whether somebody is given a plan, or needs none."""
-    from armin.explainer.ask import AskOrAct
-    from armin.explainer.what_if import WhatIf
+    from armin.explain.ask import AskOrAct
+    from armin.explain.what_if import WhatIf
     from armin.reasons import Reasons
     from armin.recourse import RecoursePath
 

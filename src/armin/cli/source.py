@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from armin.bundle import Bundle
-    from armin.explainer.estimator import Explainer
+    from armin.explain.estimator import Explainer
     from armin.schema import Schema
 
 __all__ = ["build_explainer", "felt", "open_bundle", "open_explainer", "open_source", "read_people", "signing_key"]

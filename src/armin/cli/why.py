@@ -85,7 +85,7 @@ def what_if(
     with told_plainly():
         import numpy as np
 
-        from armin.explainer.what_if import read_ideas
+        from armin.explain.what_if import read_ideas
 
         idea = _idea(change)
         explainer = open_explainer(source, settings)

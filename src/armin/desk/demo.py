@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from armin.datasets import Loans, make_loans
-from armin.explainer import ARMIN
+from armin.explain import ARMIN
 
 __all__ = ["demo_people", "run_demo", "save_demo_bundle"]
 

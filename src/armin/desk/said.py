@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from armin.explainer.ask import AskOrAct
+from armin.explain.ask import AskOrAct
 from armin.recourse import Recourse, RecoursePath
 from armin.schema import Feature, Schema
 from armin.words import Catalogue, Message, Name

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from armin.desk.metrics import Metrics
 from armin.desk.problems import ProblemError
 from armin.desk.settings import DeskSettings
-from armin.explainer.threads import one_thread
+from armin.explain.threads import one_thread
 from armin.solve import stop_when
 
 __all__ = ["Searches"]

@@ -26,11 +26,11 @@ from armin.desk.said import page_words, said_ask, said_feature, said_path, said_
 from armin.desk.settings import DeskSettings
 from armin.desk.why import IdeaAsked, ReasonsAsked, said_idea, said_reasons
 from armin.errors import ModelError
-from armin.explainer import ARMIN
-from armin.explainer.ask import AskOrAct
-from armin.explainer.estimator import Explainer
-from armin.explainer.others import beside
-from armin.explainer.world import find_world
+from armin.explain import ARMIN
+from armin.explain.ask import AskOrAct
+from armin.explain.estimator import Explainer
+from armin.explain.others import beside
+from armin.explain.world import find_world
 from armin.letter.given import check_given, tell
 from armin.letter.own import check_words, read_words
 from armin.letter.pack import read_pack

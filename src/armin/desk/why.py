@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from armin.desk.contract import Asked, PlanAsked
-from armin.explainer.what_if import WhatIf
+from armin.explain.what_if import WhatIf
 from armin.reasons import Reasons
 from armin.reasons.stand import said_weight
 from armin.schema import Value

@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from armin.models.decide import Target
-    from armin.models.from_onnx import OnnxClassifier
-    from armin.models.from_optbinning import ScorecardCut
-    from armin.models.from_statsmodels import StatsmodelsClassifier
-    from armin.models.from_torch import TorchClassifier
     from armin.models.kinds import (
         Above,
         Among,
@@ -23,6 +19,10 @@ if TYPE_CHECKING:
         TreeEnsemble,
     )
     from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
+    from armin.models.readers.onnx import OnnxClassifier
+    from armin.models.readers.optbinning import ScorecardCut
+    from armin.models.readers.statsmodels import StatsmodelsClassifier
+    from armin.models.readers.torch import TorchClassifier
     from armin.models.tracing import register_transformer, traceable_transformers
 
 __all__ = [
@@ -50,7 +50,16 @@ __all__ = [
     "traceable_transformers",
 ]
 
-_HOMES = ("kinds", "read", "decide", "tracing", "from_torch", "from_onnx", "from_optbinning", "from_statsmodels")
+_HOMES = (
+    "kinds",
+    "read",
+    "decide",
+    "tracing",
+    "readers.torch",
+    "readers.onnx",
+    "readers.optbinning",
+    "readers.statsmodels",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@
 >>> type(model).__name__, model.accepts(X).tolist()
 ('LinearModel', [False, False, True, True])
 
-A reader is found by the class of the estimator. Adding a library is one file ``from_<library>.py`` here, which
+A reader is found by the class of the estimator. Adding a library is one file ``readers/<library>.py`` here, which
 calls :func:`register_reader`; such files name the library's classes by text, and import the library only where they
 need it, so that they can all be loaded without it. Code elsewhere calls :func:`register_reader` too.
 """
@@ -236,7 +236,7 @@ def supported_models() -> list[tuple[str, str, str]]:
 @cache
 def _load_readers() -> None:
     said = dict(_ENTRIES)
-    import_all("armin.models", "from_")
+    import_all("armin.models.readers")
     _ENTRIES.update(said)  # what somebody has said before stands
 
 

@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 
 from armin.arrays import BoolArray, FloatArray, IntArray
-from armin.impute.progress import followed
+from armin.sampling.progress import followed
 
 __all__ = ["Played", "coalitions", "play", "play_all", "play_orders", "shapley"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from armin import ARMIN, Feature, Schema
-from armin.explainer.advise import Posed, pose
+from armin.explain.advise import Posed, pose
 from armin.problem import Status
 from armin.recourse import Change, Recourse
 
