@@ -236,7 +236,7 @@ such rows of a made-up table with three columns that belong together (24 rows) e
 and 3 of RF's. All are proved since; the slowest takes 1.4, 4 and 11.5 s.
 
 `KNNImputer` and `IterativeImputer` fill a blank from the other columns, so that they are followed where nothing is blank: a complete row
-passes them unchanged. That is all that `reapply="told"` asks for; the row with its blanks is left to the model itself. `reapply="blank"`,
+passes them unchanged. That is all that `reapply="disclosed"` asks for; the row with its blanks is left to the model itself. `reapply="blank"`,
 `"either"` and `NativeMissing` are refused with the way out `method="blackbox"`.
 
 ## Native categories and blanks

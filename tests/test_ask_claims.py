@@ -116,7 +116,10 @@ def check_rows(seeds: range) -> set[str]:
         kind = sorted(MODELS)[seed % len(MODELS)]
         world = blank_world(seed, kind, blanks=1 + seed % 3)
         X, model, schema, row = world
-        decision, reapply = ["auto", "complete", None][seed % 3 if seed % 2 else 0], ["told", "either"][seed % 5 == 0]
+        decision, reapply = (
+            ["auto", "complete", None][seed % 3 if seed % 2 else 0],
+            ["disclosed", "either"][seed % 5 == 0],
+        )
         explainer = ARMIN(
             model, schema, desired="yes", n_samples=10, n_fresh=40, sampler="donors", max_changes=2, max_options=5,
             decision=decision, reapply=reapply,

@@ -711,7 +711,7 @@ def promising():
 
 def test_the_world_is_a_part_of_the_question(client, explainer):
     answer = client.post("/api/v1/recourse", json={"row": ROW, "decision": "none"}).json()
-    assert (answer["world"]["decision"], answer["world"]["reapply"]) == (None, "told")
+    assert (answer["world"]["decision"], answer["world"]["reapply"]) == (None, "disclosed")
     assert answer["cost"] == explainer.at(0.75).set_params(decision=None).explain(ROW).to_dict()["cost"]
     assert client.post("/api/v1/recourse", json={"row": ROW}).json()["world"]["decision"] == "complete"
     for name, value in (("decision", "blank"), ("reapply", "blank"), ("reapply", "either")):

@@ -199,7 +199,7 @@ class Contrary:
         return self.judge.accepts(codes) ^ np.isnan(codes).any(axis=1)
 
 
-@pytest.mark.parametrize("reapply", ["told", "blank"])
+@pytest.mark.parametrize("reapply", ["disclosed", "blank"])
 def test_a_model_that_disagrees_about_the_row_with_its_blanks_is_noticed(reapply: str) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 9, (200, 3)).astype(float), columns=["a", "b", "c"])

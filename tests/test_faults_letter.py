@@ -26,13 +26,13 @@ FREE, FIXED, ICED, GONE = (
 SCHEMA = Schema((FREE, FIXED, ICED, GONE))
 RAISE = Change(FREE, "observed", 1, 4, 3.0, 1.0)
 SHIFT = Change(GONE, "shift", None, None, 2.0, 1.0)
-TOLD = World("complete", "told", True, None)
+TOLD = World("complete", "disclosed", True, None)
 PLAN = Recourse(
     method="ARMIN", status=Status.OPTIMAL, desired=("yes",), changes=(RAISE, SHIFT), cost=2.0, cost_name="TLPS",
     cost_range=None, confidence=0.75, validity=Validity(78, 100), fresh=Validity(785, 1000), blanks=(GONE,), bound=2.0,
     seconds=0.1, solver="search", world=TOLD,
 )  # fmt: skip
-COMPLETE = {"blanks": (), "world": World("complete", "told", False, None)}
+COMPLETE = {"blanks": (), "world": World("complete", "disclosed", False, None)}
 NONE = {"changes": (), "cost": None, "validity": None, "fresh": None, "status": Status.INFEASIBLE}
 
 
@@ -77,11 +77,11 @@ def test_the_parts_of_a_letter(given: dict[str, Any], names: str) -> None:
     [
         ({}, "rejected_blanks way_out"),
         (COMPLETE, "rejected way_out"),
-        ({"world": World("blank", "told", True, False)}, "rejected_row way_out"),
-        ({"world": World("blank", "told", False, False), "blanks": ()}, "rejected way_out"),
+        ({"world": World("blank", "disclosed", True, False)}, "rejected_row way_out"),
+        ({"world": World("blank", "disclosed", False, False), "blanks": ()}, "rejected way_out"),
         (NONE, "rejected_blanks"),
         ({"changes": (), "cost": 0.0}, "accepted_blanks"),
-        ({"changes": (), "cost": 0.0, "world": World("blank", "told", True, True)}, "accepted_row"),
+        ({"changes": (), "cost": 0.0, "world": World("blank", "disclosed", True, True)}, "accepted_row"),
     ],
 )
 def test_what_was_decided(given: dict[str, Any], said: str) -> None:
@@ -90,7 +90,7 @@ def test_what_was_decided(given: dict[str, Any], said: str) -> None:
 
 
 def test_nothing_is_said_to_be_decided_that_was_not() -> None:
-    given = {"world": World(None, "told", True, None)}
+    given = {"world": World(None, "disclosed", True, None)}
     assert codes(told(**given)[0]["decision"]) == ["decision.undecided", "decision.way_out"]
 
 
@@ -135,7 +135,7 @@ def test_reasons_are_given_by_ways_that_need_no_more_than_others() -> None:
     alone = told(other(1.0, changes=(RAISE,)))[0]["reasons"]
     assert alone.items == ("reasons.item",)  # the plan does that, and more
     assert told(**NONE)[0]["reasons"].before == ("reasons.none",)
-    tell = told(changes=(), cost=0.0, world=World("blank", "told", True, False))[0]
+    tell = told(changes=(), cost=0.0, world=World("blank", "disclosed", True, False))[0]
     assert tell["reasons"].items == ("reasons.item_blank",)
     assert codes(tell["plan"]) == ["plan.tell", "plan.tell_item"]
 
@@ -190,7 +190,7 @@ def test_other_ways_say_for_how_many_they_work(one: Recourse, given: dict[str, A
         ({"confidence": None}, "right guess may_tell"),
         ({"notes": (Message("draws.native"),)}, "right native may_tell"),
         ({"world": World("blank", "blank", True, False)}, "right native may_tell"),
-        ({"world": World("blank", "told", True, True), "changes": (), "cost": 0.0}, "right native may_tell"),
+        ({"world": World("blank", "disclosed", True, True), "changes": (), "cost": 0.0}, "right native may_tell"),
     ],
 )
 def test_how_blanks_were_treated(given: dict[str, Any], said: str) -> None:
@@ -198,7 +198,7 @@ def test_how_blanks_were_treated(given: dict[str, Any], said: str) -> None:
 
 
 ROW = {"world": World("blank", "blank", True, False)}
-TAKEN = {"world": World("blank", "told", True, True), "changes": (), "cost": 0.0}
+TAKEN = {"world": World("blank", "disclosed", True, True), "changes": (), "cost": 0.0}
 
 
 @pytest.mark.parametrize(

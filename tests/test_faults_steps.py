@@ -132,13 +132,13 @@ def test_what_to_do_next_claims_only_what_was_looked_at(
 
 @pytest.mark.parametrize(("decision", "code"), [("complete", "chance_aside"), ("blank", "chance")])
 def test_the_chance_to_be_accepted_already_is_told(decision: Any, code: str) -> None:
-    act = plan(blanks=BLANKS, world=World(decision, "told", True, False))
+    act = plan(blanks=BLANKS, world=World(decision, "disclosed", True, False))
     said = AskOrAct(act, 0.3, (question(), question())).messages[-1]
     assert (said.code, said.values["share"]) == (f"ask.{code}", 0.3)
 
 
 def test_whoever_is_accepted_with_blanks_hears_how_far_telling_would_change_that() -> None:
-    taken = {"names": "", "cost": 0.0, "blanks": BLANKS, "world": World("blank", "told", True, True)}
+    taken = {"names": "", "cost": 0.0, "blanks": BLANKS, "world": World("blank", "disclosed", True, True)}
     found = AskOrAct(plan(**taken, fresh=Validity(30, 40)), 0.5, ())
     assert [message.code for message in found.messages] == ["ask.accepted", "ask.stays"]
     assert found.messages[1].values["share"] == 0.75
@@ -317,7 +317,7 @@ def test_harm_is_where_a_reliable_end_is_lower() -> None:
 
 WRONG: dict[str, list[Any]] = {
     "threshold": [0.0, 1.1, True, "0.5"], "margin": [-0.1, 1.0, None], "confidence": [0.0, 1.1, None, True],
-    "decision": ["told", True, 1], "reapply": [None, "complete"], "n_samples": [0, 1.0, True, None],
+    "decision": ["disclosed", True, 1], "reapply": [None, "complete"], "n_samples": [0, 1.0, True, None],
     "n_fresh": [-1, 0.5, None], "max_changes": [0, False, 2.0], "max_options": [1, None], "grid": ["fine", None],
     "method": ["foo", None], "solver": ["foo"], "time_limit": [0, -1.0, "5", True], "random_state": [-1, 0.5],
     "checks": [None, 1, "no"],

@@ -160,7 +160,7 @@ def test_a_certificate_claims_no_more_than_the_proposition() -> None:
         ({"validity": None, "status": Status.UNKNOWN}, "time"),
         ({"validity": None}, "nothing"),
         ({"blanks": 0}, "complete"),
-        ({"world": World("blank", "told", True, True)}, "accepted"),
+        ({"world": World("blank", "disclosed", True, True)}, "accepted"),
         ({"world": World("blank", "blank", True, False)}, "row"),
         ({"fresh": Validity(70, 100)}, "fresh"),
         ({}, "sample"),
@@ -212,7 +212,7 @@ def test_a_path_answers_a_level_by_its_first_point_that_reaches_it() -> None:
     ],
 )
 def test_every_outcome_has_its_word(status: Status, changed: bool, world: dict[str, Any], outcome: str) -> None:
-    given = {"decision": "blank", "reapply": "told", "blanks": True, "submitted": None} | world
+    given = {"decision": "blank", "reapply": "disclosed", "blanks": True, "submitted": None} | world
     changes = answer().changes if changed else ()
     assert answer(status=status, changes=changes, world=World(**given)).outcome == outcome
 
@@ -321,7 +321,7 @@ def test_the_last_check_looks_at_every_candidate() -> None:
 )
 def test_a_plan_that_fresh_completions_doubt_says_so(share: float, asked: float | None, code: str) -> None:
     blank = Feature("b", "integer", lower=0, upper=9)
-    world = World("complete", "told", True, None)
+    world = World("complete", "disclosed", True, None)
     said = answer(fresh=Validity(100 * share, 100), confidence=asked, blanks=(blank,), world=world).headline
     assert said.values["holds"].code == f"holds.{code}"
 
@@ -347,7 +347,12 @@ def test_short_times_are_told_in_milliseconds(seconds: float, text: str) -> None
 
 @pytest.mark.parametrize(
     ("resubmitted", "reapply", "code"),
-    [(True, "told", "again_yes"), (False, "told", "again_no"), (None, "told", None), (True, "either", None)],
+    [
+        (True, "disclosed", "again_yes"),
+        (False, "disclosed", "again_no"),
+        (None, "disclosed", None),
+        (True, "either", None),
+    ],
 )
 def test_what_happens_if_blanks_stay_blank_is_told_where_the_plan_counts_on_telling(
     resubmitted: bool | None, reapply: Any, code: str | None
@@ -406,12 +411,12 @@ def test_only_the_second_and_later_plans_are_alternatives(rank: int, code: str) 
 @pytest.mark.parametrize(
     ("changed", "decision", "reapply", "fresh", "code"),
     [
-        (False, "blank", "told", True, "stays"),
-        (True, "blank", "told", True, "fresh"),
-        (False, "complete", "told", True, "fresh"),
+        (False, "blank", "disclosed", True, "stays"),
+        (True, "blank", "disclosed", True, "fresh"),
+        (False, "complete", "disclosed", True, "fresh"),
         (True, "blank", "blank", True, "row_fresh"),
         (True, "blank", "blank", False, "row"),
-        (True, "complete", "told", False, "sample"),
+        (True, "complete", "disclosed", False, "sample"),
     ],
 )
 def test_how_sure_a_result_is(changed: bool, decision: Any, reapply: Any, fresh: bool, code: str) -> None:

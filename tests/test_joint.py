@@ -232,7 +232,7 @@ def test_plans_are_the_cheapest_of_all_that_predict_accepts(final: str, blank: t
 
 
 @pytest.mark.parametrize("steps", ["pandas", "a category and a number", "own step"])
-@pytest.mark.parametrize("reapply", ["told", "blank", "either"])
+@pytest.mark.parametrize("reapply", ["disclosed", "blank", "either"])
 def test_a_stated_problem_has_the_inputs_that_the_pipeline_gives(steps: str, reapply: str) -> None:
     """Whatever is chosen, also for the row with its blanks, whose decision the boosting takes."""
     armin = explainer(steps, "boosting", reapply=reapply, decision=None)

@@ -61,7 +61,7 @@ def test_law_rows_that_share_values_go_down_trees_as_each_alone(seed: int, share
 
 
 @pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("reapply", ["told", "blank", "either"])
+@pytest.mark.parametrize("reapply", ["disclosed", "blank", "either"])
 def test_inputs_and_prices_of_a_problem_are_those_of_each_candidate(kind: str, reapply: Any) -> None:
     world, frame = crowd(kind, 7, n=6)
     explainer = ARMIN(
@@ -72,7 +72,7 @@ def test_inputs_and_prices_of_a_problem_are_those_of_each_candidate(kind: str, r
         try:
             stated = pose(fitted, world.schema.encode(row)[0], (), 0.75).stated
         except ModelError:
-            if reapply == "told":
+            if reapply == "disclosed":
                 raise
             continue  # a model that takes no blanks
         for move, prices in zip(stated.grid.moves, stated.prices, strict=True):

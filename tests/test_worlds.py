@@ -101,7 +101,11 @@ def accepts(world: Any, row: dict[str, Any]) -> bool:
 
 @KINDS
 @settings(deadline=None, max_examples=6, derandomize=True)
-@given(seed=SEEDS, decision=st.sampled_from(["auto", *DECISIONS]), reapply=st.sampled_from(["told", "blank", "either"]))
+@given(
+    seed=SEEDS,
+    decision=st.sampled_from(["auto", *DECISIONS]),
+    reapply=st.sampled_from(["disclosed", "blank", "either"]),
+)
 def test_both_verdicts_are_those_of_the_model_and_the_plan_keeps_what_its_world_asks(kind, seed, decision, reapply):
     world = blank_world(seed, kind)
     X, model, schema, row = world
@@ -120,7 +124,7 @@ def test_both_verdicts_are_those_of_the_model_and_the_plan_keeps_what_its_world_
     posed = pose(explainer.current, schema.encode(row)[0], (), 0.75)
     after = answer.apply(schema.decode(posed.sample.values, like=X))
     share = float((model.predict(after) == "yes").mean())
-    if reapply != "told":
+    if reapply != "disclosed":
         assert answer.resubmitted
     if reapply != "blank":
         assert share >= 0.75 - 1e-9
@@ -129,7 +133,9 @@ def test_both_verdicts_are_those_of_the_model_and_the_plan_keeps_what_its_world_
         assert not (model.predict(schema.decode(posed.sample.values, like=X)) == "yes").any()
     if not answer.changes and decision != "complete":
         # rejected as it stands, and nothing to change: telling is what there is to do
-        assert answer.outcome == ("tell" if reapply == "told" and not answer.world.submitted else "already_accepted")
+        assert answer.outcome == (
+            "tell" if reapply == "disclosed" and not answer.world.submitted else "already_accepted"
+        )
 
 
 def brute_force(explainer: ARMIN, world: Any, reapply: str, decision: Any) -> float:
@@ -147,7 +153,7 @@ def brute_force(explainer: ARMIN, world: Any, reapply: str, decision: Any) -> fl
         told = model.predict(schema.decode(stated.grid.apply(choice, stated.candidates), like=X)) == "yes"
         if reapply != "blank" and told.sum() < need:
             continue
-        if reapply != "told":
+        if reapply != "disclosed":
             after = dict(row)
             for move, j in zip(stated.grid.moves, choice, strict=True):
                 feature = schema[move.position]
@@ -161,7 +167,7 @@ def brute_force(explainer: ARMIN, world: Any, reapply: str, decision: Any) -> fl
 
 @KINDS
 @settings(deadline=None, max_examples=2, derandomize=True)
-@given(seed=SEEDS, decision=st.sampled_from(DECISIONS), reapply=st.sampled_from(["told", "blank", "either"]))
+@given(seed=SEEDS, decision=st.sampled_from(DECISIONS), reapply=st.sampled_from(["disclosed", "blank", "either"]))
 def test_search_milo_and_brute_force_agree_in_every_world(kind, seed, decision, reapply):
     world = blank_world(seed, kind)
     settings_ = {"decision": decision, "reapply": reapply, "max_options": 4, "n_samples": 5}
@@ -181,10 +187,10 @@ def test_search_milo_and_brute_force_agree_in_every_world(kind, seed, decision, 
 def test_either_costs_at_least_as_much_as_told_and_as_blank(kind, seed, decision):
     world = blank_world(seed, kind)
     costs = {}
-    for reapply in ("told", "blank", "either"):
+    for reapply in ("disclosed", "blank", "either"):
         answer = explainer_for(world, decision=decision, reapply=reapply).explain(world[3])
         costs[reapply] = math.inf if answer.cost is None else answer.cost
-    assert costs["either"] >= max(costs["told"], costs["blank"]) - 1e-9
+    assert costs["either"] >= max(costs["disclosed"], costs["blank"]) - 1e-9
 
 
 @KINDS
@@ -195,7 +201,7 @@ def test_without_a_blank_all_worlds_agree(kind, seed):
     answers = {
         explainer_for(world, decision=decision, reapply=reapply).explain(world[3]).changes
         for decision in ("auto", *DECISIONS)
-        for reapply in ("told", "blank", "either")
+        for reapply in ("disclosed", "blank", "either")
     }
     assert len(answers) == 1
 
@@ -215,7 +221,7 @@ def test_the_blank_world_is_the_models_own_view_where_no_blank_is_acted_on(kind,
 
 @KINDS
 @settings(deadline=None, max_examples=3, derandomize=True)
-@given(seed=SEEDS, reapply=st.sampled_from(["told", "blank", "either"]))
+@given(seed=SEEDS, reapply=st.sampled_from(["disclosed", "blank", "either"]))
 def test_the_path_holds_what_single_answers_hold(kind, seed, reapply):
     world = blank_world(seed, kind)
     explainer = explainer_for(world, decision=None, reapply=reapply, n_samples=6)
@@ -225,7 +231,7 @@ def test_the_path_holds_what_single_answers_hold(kind, seed, reapply):
         assert (single.cost is None) == (point is None)
         if point is not None:
             assert single.cost == pytest.approx(point.cost)
-            assert reapply == "told" or point.resubmitted
+            assert reapply == "disclosed" or point.resubmitted
 
 
 def test_a_model_that_takes_no_blanks_has_one_world_and_says_so():
@@ -235,7 +241,7 @@ def test_a_model_that_takes_no_blanks_has_one_world_and_says_so():
     row = {"a": None, "b": -1.0}
     explainer = ARMIN(model, Schema.infer(X), desired="yes", n_samples=20, n_fresh=50).fit(X)
     answer = explainer.explain(row)
-    assert (answer.world.decision, answer.world.reapply, answer.world.submitted) == ("complete", "told", None)
+    assert (answer.world.decision, answer.world.reapply, answer.world.submitted) == ("complete", "disclosed", None)
     assert answer.resubmitted is None
     assert explainer.set_params(decision=None).explain(row).world.decision is None
     with pytest.raises(ModelError, match="decision='blank' needs a model that decides about blanks"):

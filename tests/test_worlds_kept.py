@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from armin import ARMIN, Schema
 from armin.promise import Promise
 
-REAPPLY = pytest.mark.parametrize("reapply", ["told", "blank", "either"])
+REAPPLY = pytest.mark.parametrize("reapply", ["disclosed", "blank", "either"])
 
 
 @cache
@@ -95,7 +95,7 @@ def test_followers_who_leave_the_same_field_blank_are_accepted_as_the_answer_sai
             continue
         verdict = accepts(asked, follow(answer, row))
         assert verdict == answer.resubmitted
-        assert verdict or reapply == "told"
+        assert verdict or reapply == "disclosed"
         plans += bool(answer.changes)
     assert plans >= 5
 
@@ -125,7 +125,7 @@ MIX = np.array([[1.0, 0.6, 0.3], [0.0, 0.8, 0.2], [0.0, 0.0, 0.93]])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reapply", ["told", "either"])
+@pytest.mark.parametrize("reapply", ["disclosed", "either"])
 @pytest.mark.parametrize("decision", ["complete", "blank"])
 def test_calibration_holds_in_every_world_with_known_truth(decision: Any, reapply: Any) -> None:
     """Five times: new people, a new calibration, and what becomes of others who follow their own plan."""
@@ -168,7 +168,7 @@ def _tried(explainer: ARMIN, people: pd.DataFrame) -> tuple[int, int]:
         answer = explainer.explain(row)
         if answer.found:
             works = accepts(explainer, follow(answer, row, truth))
-            works &= explainer.reapply == "told" or accepts(explainer, follow(answer, row))
+            works &= explainer.reapply == "disclosed" or accepts(explainer, follow(answer, row))
             plans, failures = plans + 1, failures + (not works)
     return plans, failures
 

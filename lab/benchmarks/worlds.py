@@ -128,7 +128,7 @@ def again(rows: int, datasets: tuple[str, ...] = ("GiveMeCredit", "Adult")) -> R
             # costs and completions do not depend on the model: they are learned once
             explainer = ARMIN(model, data.schema, desired=1)
             explainer.bind(X.iloc[:0], cost=known.cost, sampler=known.sampler)
-            for reapply in ("told", "blank", "either"):
+            for reapply in ("disclosed", "blank", "either"):
                 explainer.set_params(reapply=reapply)
                 lines.append({"data": dataset, "model": name, "reapply": reapply, **_again(explainer, people)})
             print(f"{dataset} {name}: {time.process_time():.0f} s", flush=True)
@@ -189,7 +189,7 @@ def _promised(
     for name in models:
         model = train(name, X, y, data.desired)
         rejected = ~accepted(model, masked)
-        for reapply in ("told", "either"):
+        for reapply in ("disclosed", "either"):
             explainer = ARMIN(model, schema, desired=1, promise=test, reapply=reapply, n_samples=50, n_fresh=0)
             explainer.bind(X.iloc[:0], cost=known.cost, sampler=known.sampler)
             explainer.calibrate(people, blanks=None if random else chosen)
@@ -220,9 +220,9 @@ def _try(explainer: ARMIN, masked: pd.DataFrame, truth: pd.DataFrame) -> dict[st
         if not answer.found or calibration is None or not calibration.kept:
             continue
         known = bool(_accepts(explainer, follow(answer, row, person))[0])
-        blank = explainer.reapply != "told" and bool(_accepts(explainer, follow(answer, row))[0])
+        blank = explainer.reapply != "disclosed" and bool(_accepts(explainer, follow(answer, row))[0])
         plans, told = plans + 1, told + known
-        works += {"told": known, "blank": blank, "either": known and blank}[explainer.reapply]
+        works += {"disclosed": known, "blank": blank, "either": known and blank}[explainer.reapply]
     level = float(np.median(levels)) if levels else float("nan")
     return {
         "people": len(masked), "promised": promised, "plans": plans, "works": works, "told": told, "level": level

@@ -105,7 +105,7 @@ def _questions() -> Iterator[Request]:
     yield _post("private", "recourse", bo, why={"Income": "private", "Education": "unknown"}, languages=spoken)
     for decision in ("auto", "complete", "blank", "none"):
         yield _post(f"decision {decision}", "recourse", bo, decision=decision)
-    for reapply in ("told", "blank", "either"):
+    for reapply in ("disclosed", "blank", "either"):
         yield _post(f"reapply {reapply}", "recourse", bo, reapply=reapply)
     yield _post("path said", "path", bo, languages=spoken)
     yield _post("path locked", "path", alex, locked=["Purpose"], difficulty={"Education": "hard"})

@@ -51,7 +51,7 @@ class Decided(StrEnum):
 class Judged(StrEnum):
     """Who judges after the plan."""
 
-    TOLD = "told"
+    DISCLOSED = "disclosed"
     BLANK = "blank"
     EITHER = "either"
 
@@ -181,7 +181,8 @@ class Settings:
         typer.Option(help="What has been decided about the person.", show_default="auto: as the model takes blanks"),
     ] = None
     reapply: Annotated[
-        Judged | None, typer.Option(help="Who judges after the plan.", show_default="told: the values will be known")
+        Judged | None,
+        typer.Option(help="Who judges after the plan.", show_default="disclosed: the values will be known"),
     ] = None
     threshold: Annotated[
         float | None, typer.Option(help="Accepted from this probability on.", show_default="what predict says")

@@ -80,7 +80,7 @@ class Asked(BaseModel):
         title="one of auto, complete, blank, none, or null",
         description="What has been decided about the person; as the bundle says if it is left out.",
     )
-    reapply: Literal["told", "blank", "either"] | None = Field(
+    reapply: Literal["disclosed", "blank", "either"] | None = Field(
         default=None,
         title="one of told, blank, either, or null",
         description="Who judges after the plan; as the bundle says if it is left out.",

@@ -228,7 +228,7 @@ def _sure(recourse: Recourse, *, other: bool) -> list[Message]:
         lines = [Message("answer.ways", share=recourse.validity.share)]
     if (recourse.world.accepted or recourse.world.reapply == "blank") and recourse.fresh is not None:
         lines.append(Message("answer.stays", share=recourse.fresh.share))
-    if recourse.changes and recourse.resubmitted is not None and recourse.world.reapply == "told":
+    if recourse.changes and recourse.resubmitted is not None and recourse.world.reapply == "disclosed":
         labels = tuple(feature.named for feature in recourse.blanks)
         code = "answer.again_yes" if recourse.resubmitted else "answer.again_no"
         lines.append(Message(code, labels=labels, desired=_desired(recourse)))

@@ -60,7 +60,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
         " 0.75 asks that three of four plausible completions are accepted.",
     ),
     "decision": _one_of("auto", "complete", "blank", None),
-    "reapply": _one_of("told", "blank", "either"),
+    "reapply": _one_of("disclosed", "blank", "either"),
     "n_samples": _whole(1),
     "n_fresh": _whole(0),
     "max_changes": _whole(1, or_none=True),

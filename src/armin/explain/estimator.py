@@ -65,7 +65,7 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         cost: str | Cost | Callable[..., float] = "tlps",
         sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
         decision: Decision = "auto",
-        reapply: Reapply = "told",
+        reapply: Reapply = "disclosed",
         n_samples: int = 100,
         max_changes: int | None = 4,
         max_options: int = 100,

@@ -58,7 +58,7 @@ class ARMIN(Explainer):
     decision : what has been decided. "complete": the complete person was rejected, and the adviser does not see
         everything. "blank": the model has decided about the row with its blanks. None: nothing yet. "auto":
         "blank" if the model can decide about the row as it stands, else "complete"
-    reapply : who judges after the plan. "told": the values will be known then. "blank": the model decides about
+    reapply : who judges after the plan. "disclosed": the values will be known then. "blank": the model decides about
         the row with the blanks that are left. "either": the plan must work both ways
     checks : raise the demand on the drawn completions until fresh ones agree with ``confidence`` as well; needs
         ``n_fresh``
@@ -96,7 +96,7 @@ class ARMIN(Explainer):
         confidence: float = 0.75,
         promise: float | Promise | None = None,
         decision: Decision = "auto",
-        reapply: Reapply = "told",
+        reapply: Reapply = "disclosed",
         checks: bool = True,
         n_samples: int = 100,
         max_changes: int | None = 4,
@@ -508,7 +508,7 @@ class ImputationAR(Explainer):
         imputer: str | Imputer = "mean",
         sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
         decision: Decision = "auto",
-        reapply: Reapply = "told",
+        reapply: Reapply = "disclosed",
         max_changes: int | None = 4,
         max_options: int = 100,
         grid: Grid = "human",

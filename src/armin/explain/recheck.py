@@ -58,7 +58,7 @@ def _now(
     fitted: Fitted, world: World, plan: Recourse, codes: FloatArray, sample: Sample, after: FloatArray
 ) -> Validity:
     """For how much the plan works: by the completions, or by the row with its blanks where that is judged."""
-    if world.blanks and world.reapply != "told":
+    if world.blanks and world.reapply != "disclosed":
         row = bool(fitted.decision.accepts(plan.apply_row(fitted.schema, codes)[None, :])[0])
         if world.reapply == "blank" or not row:
             return Validity(float(row), 1.0)

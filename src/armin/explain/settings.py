@@ -20,7 +20,7 @@ __all__ = ["Decision", "Reapply", "Settings", "Solving"]
 
 Decision = Literal["auto", "complete", "blank"] | None
 """What has been decided about the person: see :class:`armin.ARMIN`."""
-Reapply = Literal["told", "blank", "either"]
+Reapply = Literal["disclosed", "blank", "either"]
 """Who judges afterwards: see :class:`armin.ARMIN`."""
 Solver = Callable[[Problem], Solution]
 
@@ -131,7 +131,7 @@ class Settings:
     states: bool = True
     checks: bool = False
     decision: Decision = "auto"
-    reapply: Reapply = "told"
+    reapply: Reapply = "disclosed"
     n_samples: int = 100
     n_fresh: int = 1000
     max_changes: int | None = 4

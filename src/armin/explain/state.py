@@ -36,7 +36,7 @@ def state(
     return state_problem(
         codes, sample.values, sample.weights, grid, fitted.read, fitted.cost,
         required_weight(level, float(sample.weights.sum())), settings.max_changes,
-        asks_row=world.blanks and world.reapply != "told", asks_completions=world.reapply != "blank",
+        asks_row=world.blanks and world.reapply != "disclosed", asks_completions=world.reapply != "blank",
         remembered=fitted.remembered, seen=sample.inputs,
     )  # fmt: skip
 

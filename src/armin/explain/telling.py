@@ -163,7 +163,7 @@ class Teller:
         shares = []
         for (world, sample, saved), verdict, row in zip(found, verdicts, blank, strict=True):
             share = float(sample.weights[verdict].sum() / sample.weights.sum())
-            if world.blanks and world.reapply != "told":
+            if world.blanks and world.reapply != "disclosed":
                 taken = float(self.quick.oracle.accepts(row[None, :])[0])
                 share = taken if world.reapply == "blank" else min(share, taken)
             shares.append((share, saved))

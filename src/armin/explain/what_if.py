@@ -283,7 +283,7 @@ def _idea(feature: Feature, before: float, after: float) -> Idea:
 def _validity(fitted: Fitted, world: World, row: FloatArray, sample: Sample) -> Validity:
     """For how many completions a row is accepted; by the row itself where that is judged, or nothing is blank."""
     complete = not np.isnan(row).any()
-    if complete or (world.blanks and world.reapply != "told"):
+    if complete or (world.blanks and world.reapply != "disclosed"):
         accepted = bool(fitted.decision.accepts(row[None, :])[0])
         if complete or world.reapply == "blank" or not accepted:
             return Validity(float(accepted), 1.0)

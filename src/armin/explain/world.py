@@ -16,23 +16,23 @@ def find_world(fitted: Fitted, codes: FloatArray) -> World:
     """The world of one row (D,): as the settings say, or for "auto" as the model's answer to the row says."""
     settings = fitted.settings
     if not np.isnan(codes).any():
-        return World(settings.decision if settings.decision != "auto" else "complete", "told", False, None)
+        return World(settings.decision if settings.decision != "auto" else "complete", "disclosed", False, None)
     if settings.decision not in ("auto", "complete", "blank", None):
         raise ParameterError(f"'decision' must be 'auto', 'complete', 'blank' or None. Got {settings.decision!r}.")
     refusal = fitted.refusal(codes)
     if refusal is not None:
-        if settings.decision == "blank" or settings.reapply != "told":
+        if settings.decision == "blank" or settings.reapply != "disclosed":
             what = "decision='blank'" if settings.decision == "blank" else f"reapply={settings.reapply!r}"
             raise ModelError(
                 f"{what} needs a model that decides about blanks, and this one does not take them ({refusal}). "
-                "Use decision='complete' and reapply='told', or a pipeline that fills blanks by itself."
+                "Use decision='complete' and reapply='disclosed', or a pipeline that fills blanks by itself."
             )
-        return World(None if settings.decision is None else "complete", "told", True, None)
-    if fitted.read.complete_only and (settings.reapply != "told" or fitted.native):
+        return World(None if settings.decision is None else "complete", "disclosed", True, None)
+    if fitted.read.complete_only and (settings.reapply != "disclosed" or fitted.native):
         what = "NativeMissing" if fitted.native else f"reapply={settings.reapply!r}"
         raise ModelError(
             f"{what} asks the model about the row with its blanks, and this model fills them from the other columns, "
-            "which can only be followed where nothing is blank. Use reapply='told', or method='blackbox'."
+            "which can only be followed where nothing is blank. Use reapply='disclosed', or method='blackbox'."
         )
     return World(
         "blank" if settings.decision == "auto" else settings.decision, settings.reapply, True, _verdict(fitted, codes)

@@ -245,7 +245,7 @@ def _plan(notice: Notice) -> Section:
             after.append(say("plan.gap", gap=plan.gap))
     if notice.locked:
         after.append(say("plan.locked", labels=notice.named(notice.locked)))
-    if plan.resubmitted is not None and plan.world.reapply == "told":
+    if plan.resubmitted is not None and plan.world.reapply == "disclosed":
         after.append(say("plan.told_yes" if plan.resubmitted else "plan.told_no", labels=notice.blanks))
     intro = say("plan.intro_one" if len(items) == 1 else "plan.intro")
     return Section("plan", say("plan.title"), (intro,), items, numbered=True, after=(" ".join(after),))

@@ -134,7 +134,7 @@ class Calibration(Printable):
     tests: tuple[LevelTest, ...]
     held_out: bool = True
     decision: str | None = "complete"
-    reapply: str = "told"
+    reapply: str = "disclosed"
     tilts: tuple[Tilt, ...] = ()
 
     @property
@@ -232,7 +232,7 @@ def choose_level(
     masks: str = "same",
     held_out: bool = True,
     decision: str | None = "complete",
-    reapply: str = "told",
+    reapply: str = "disclosed",
 ) -> Calibration:
     """The smallest level of confidence at which at most ``1 - promise`` of all plans fail, by fixed-sequence testing.
 

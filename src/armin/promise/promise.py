@@ -31,7 +31,7 @@ class Pattern:
     blanks: tuple[str, ...] | None
     locked: tuple[str, ...] = ()
     decision: str | None = "complete"
-    reapply: str = "told"
+    reapply: str = "disclosed"
 
 
 @dataclass(frozen=True)

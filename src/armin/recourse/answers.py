@@ -222,7 +222,7 @@ class Recourse(Printable):
             return "out_of_time"
         if not self.changes:
             # rejected because of the blanks: telling them is what there is to do
-            return "tell" if self.world.submitted is False and self.world.reapply == "told" else "already_accepted"
+            return "tell" if self.world.submitted is False and self.world.reapply == "disclosed" else "already_accepted"
         if self.falls_short:
             return "falls_short"
         return "plan" if self.status is Status.OPTIMAL else "best_so_far"

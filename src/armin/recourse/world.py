@@ -18,19 +18,19 @@ class World:
     ----------
     decision : "complete" (the complete person was rejected), "blank" (the model decided about the row with its
         blanks), or None (nothing has been decided)
-    reapply : who judges after the plan: "told" (the values will be known), "blank" (the model decides about the row
-        with the blanks that are left), or "either" (it must work both ways)
+    reapply : who judges after the plan: "disclosed" (the values will be known), "blank" (the model decides about the
+        row with the blanks that are left), or "either" (it must work both ways)
     blanks : whether anything is blank
     submitted : what the model says to the row as it stands, blanks and all; None if it takes no blanks
 
     Examples
     --------
-    >>> World("blank", "told", True, True).accepted
+    >>> World("blank", "disclosed", True, True).accepted
     True
     """
 
     decision: Literal["complete", "blank"] | None
-    reapply: Literal["told", "blank", "either"]
+    reapply: Literal["disclosed", "blank", "either"]
     blanks: bool
     submitted: bool | None
 
@@ -61,5 +61,5 @@ class World:
         return {"decision": self.decision, "reapply": self.reapply, "submitted": self.submitted}
 
 
-COMPLETE = World("complete", "told", False, None)
+COMPLETE = World("complete", "disclosed", False, None)
 """Nothing is blank: every question is the same."""

@@ -112,7 +112,7 @@ def details(
 def _again(summary: dict[str, Any]) -> list[Message]:
     """What the model would say if the blanks stay blank, where the plan counts on their being told."""
     again = summary["world"]["resubmitted"]
-    if again is None or not summary["changes"] or summary["world"]["reapply"] != "told":
+    if again is None or not summary["changes"] or summary["world"]["reapply"] != "disclosed":
         return []
     desired = _desired(summary)
     return [Message("report.again_yes" if again else "report.again_no", labels=_blanks(summary), desired=desired)]

@@ -272,7 +272,7 @@ class Judge:
             said = bool(self.accepted(self.row_after(plan))[0])
             if plan.resubmitted is not None and said != plan.resubmitted and not self.unstable(self.row_after(plan)[0]):
                 self.report(f"{what}: the row after the plan", f"stated {plan.resubmitted}, by hand {said}")
-            if world.reapply != "told" and not said and not self.unstable(self.row_after(plan)[0]):
+            if world.reapply != "disclosed" and not said and not self.unstable(self.row_after(plan)[0]):
                 self.report(f"{what}: the row after the plan is refused", f"reapply={world.reapply}")
         low, _, high = plan.cost_range or (0.0, 0.0, 0.0)
         if plan.cost is None or not low - 1e-6 - abs(low) * 1e-6 <= plan.cost <= high + 1e-6 + abs(high) * 1e-6:
@@ -354,7 +354,7 @@ class Judge:
                 submitted[move.position] = np.nan if stays else move.targets[j]
         if not all(rule.allows(self.schema, before, after).all() for rule in self.schema.rules):
             return False
-        if world.blanks and world.reapply != "told" and not self.accepted(submitted[None, :])[0]:
+        if world.blanks and world.reapply != "disclosed" and not self.accepted(submitted[None, :])[0]:
             return False
         if world.reapply == "blank" and world.blanks:
             return not self.unstable(submitted)

@@ -188,7 +188,7 @@ def random_parameters(rng: np.random.Generator, table: Table, user: User) -> dic
         "sampler": _pick(rng, SAMPLERS),
         "confidence": float(rng.choice([0.5, 0.6, 0.75, 0.75, 0.9, 1.0])),
         "decision": [None, "complete", "auto", "auto", "auto", "blank"][rng.integers(6 if takes else 5)],
-        "reapply": ["told", "told", "told", "blank", "either"][rng.integers(5 if takes else 3)],
+        "reapply": ["disclosed", "disclosed", "disclosed", "blank", "either"][rng.integers(5 if takes else 3)],
         "checks": bool(rng.random() < 0.5),
         "n_samples": int(rng.integers(50, 201)) if rng.random() < 0.9 else int(rng.integers(1, 8)),
         "n_fresh": int(rng.choice([0, 100, 300])),
