@@ -545,7 +545,8 @@ def rows_on_the_boundary(estimator: Any, rows: Array) -> Array:
 def thresholds_for(estimator: Any, X: Array, label: Any) -> list[float]:
     """Round ones, and one that a row attains exactly, with its neighbours."""
     share = estimator.predict_proba(X)[:, list(estimator.classes_).index(label)]
-    inside = np.sort(share[(share > max(0.0, share.min()) + 1e-9) & (share < 1)])  # at the lowest every row would be accepted
+    lowest = max(0.0, share.min()) + 1e-9  # there every row would be accepted
+    inside = np.sort(share[(share > lowest) & (share < 1)])
     if inside.size == 0:
         return [0.5]
     attained = inside[inside.size // 2]
