@@ -60,7 +60,7 @@ test-bare:
 	$(PYTHON) -m venv .venv-bare
 	.venv-bare/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	.venv-bare/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest hypothesis
-	$(subst $(BIN),.venv-bare/bin,$(PYTEST)) -m "not slow" tests/test_laws.py tests/test_refusals.py tests/test_views.py tests/test_rules.py
+	$(subst $(BIN),.venv-bare/bin,$(PYTEST)) -m "not slow" tests/laws/test_laws.py tests/explain/test_refusals.py tests/explain/test_views.py tests/schema/test_rules.py
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench

@@ -1,4 +1,4 @@
-"""Makes the modules beside the tests importable under ``--import-mode=importlib``, and the tests repeatable."""
+"""Makes what tests share importable under ``--import-mode=importlib``, and the tests repeatable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / folder) for folder in ("support", "browser", "")]
 os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn without windows
 
 

@@ -1,9 +1,9 @@
 """Every engine on every goal against plain brute force, for as long as there is time.
 
 ``python -m lab.benchmarks.fuzz --seconds 3600 --json out/fuzz.json``. Problems come from the generator of hard cases
-that the tests use (``tests/hard.py``), questions and their checks from ``tests/differ.py``. A trial is one question to
-one engine. Each problem has an address, ``kind:seed:job:number``; ``--replay ADDRESS`` asks all questions about it
-again and shows what differs. Ends with 1 if anything did.
+that the tests use (``hard.py`` in ``tests/support``), questions and their checks from ``differ.py`` beside it. A trial
+is one question to one engine. Each problem has an address, ``kind:seed:job:number``; ``--replay ADDRESS`` asks all
+questions about it again and shows what differs. Ends with 1 if anything did.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
 from differ import small_steps, trials
 from hard import HARD_KINDS, hard_problem

@@ -28,7 +28,7 @@ from lab.same.problems import answer, answers
 from lab.same.rebuild import problem_of
 from lab.same.store import Form, write
 
-TESTS = Path(__file__).resolve().parents[2] / "tests"
+TESTS = Path(__file__).resolve().parents[2] / "tests" / "support"
 SCALES = ("half", "tenth", "third", "free", "wide", "cancel", "single", "tiny")
 SHARES = (0.22, 0.25, 0.12, 0.08, 0.09, 0.1, 0.1, 0.04)
 PROVED = ("optimal", "infeasible")
