@@ -81,6 +81,13 @@ def test_the_order_of_people_does_not_matter_and_a_failure_more_never_helps(trie
     assert other.best <= found.best
 
 
+@given(trials(), st.floats(0.5, 0.99), st.floats(0.5, 1.0))
+@settings(deadline=None, max_examples=150)
+def test_no_level_below_the_users_own_confidence_is_used(tried: Trials, promise: float, least: float) -> None:
+    found = choose_level(tried, promise, least=least)
+    assert found.used_level >= least - 1e-9
+
+
 def broken_promises(repetitions: int, choose: Any, rng: np.random.Generator) -> float:
     """How often the level that ``choose`` picks fails more than 10 % of people, in a world where that is known."""
     risk = np.array([0.4, 0.3, 0.2, 0.14, 0.11, 0.105, 0.08, 0.05])

@@ -245,7 +245,8 @@ def choose_level(
     trials : what happened to real people
     promise : the share of plans that must work, in (0, 1)
     assurance : 1 - δ, in (0, 1)
-    least : no level below this is chosen. Stopping a sequence of tests early keeps the theorem
+    least : no level below this is chosen, for a promise that is kept or for the best that can be promised. Where a
+        sequence starts is fixed before anybody is tested, so the theorem holds
     masks : how the blanks were made, see :class:`Calibration`
     held_out, decision, reapply : see :class:`Calibration`
 
@@ -263,7 +264,8 @@ def choose_level(
     best, best_level = -1.0, float(trials.levels[-1])
     for start, part in STARTS.items():
         allowed = (1 - assurance) * part
-        at = int(np.searchsorted(trials.levels, start - 1e-9))
+        # a sequence that would start below what is allowed starts there
+        at = int(np.searchsorted(trials.levels, max(start, least) - 1e-9))
         low = _at_least(int(plans[at]), int(failures[at]), allowed)
         if low > best:
             best, best_level = low, float(trials.levels[at])
