@@ -68,7 +68,7 @@ def test_a_stranger_is_not_served(tmp_path: Path) -> None:
     assert "--trust" in shown.stderr
 
 
-@pytest.mark.parametrize("count", ["1", "2"])
+@pytest.mark.parametrize("count", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_what_does_not_answer_is_not_served(tmp_path: Path, count: str) -> None:
     """A sampler that goes through a row for hours: the desk says so and ends, rather than to wait in silence."""
     file = packed(tmp_path / "b.armin", sampler=ChainedEquations(sweeps=10**9))

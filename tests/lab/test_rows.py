@@ -179,6 +179,7 @@ class TestPacked:
             assert {"numpy", "scikit-learn"} <= set(found["versions"])
             assert path.with_name(path.name.replace(".jsonl.gz", ".times.jsonl.gz")) in files
 
+    @pytest.mark.slow
     def test_the_pages_are_written_from_the_rows_that_are_kept(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -145,7 +145,7 @@ def check_all(problem: Problem, wanted: int) -> None:
 
 
 @given(any_problem(), st.integers(1, 5))
-@FEW
+@settings(max_examples=20, deadline=None)
 def test_search_path_and_best_agree_with_brute_force(problem: Problem, wanted: int) -> None:
     check_all(problem, wanted)
 
