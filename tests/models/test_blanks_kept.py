@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from armin import ARMIN, Schema, load_bundle, save_bundle
+from armin import ARMIN, ArminError, Schema, load_bundle, save_bundle
 
 
 def people(blank: Any, dtype: Any, carried: bool = False) -> tuple[pd.DataFrame, np.ndarray]:
@@ -62,6 +63,23 @@ def test_so_is_that_of_a_polars_frame(dtype: str) -> None:
     plan = explainer.explain({"town": None, "income": 50.0})
     assert plan.world.submitted is False
     assert plan.resubmitted
+
+
+def test_a_null_of_polars_is_none_to_the_model_although_training_had_no_null() -> None:
+    """An imputer that looks for NaN leaves None in place, and the encoder behind it refuses it: so does ``predict``."""
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    X, y = people("Rome", object)
+    frame = polars.DataFrame({name: X[name].tolist() for name in X})
+    words = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="error"))
+    encoder = make_column_transformer((words, ["town"]), remainder="passthrough")
+    model = make_pipeline(encoder, LogisticRegression(max_iter=1000)).fit(frame, y)
+    row = polars.DataFrame({"town": [None], "income": [50.0]}, schema=frame.schema)
+    with pytest.raises(ValueError, match="unknown categories"):
+        model.predict(row)
+    explainer = ARMIN(model, Schema.infer(frame), desired=1, reapply="blank", sampler="marginal").fit(frame)
+    with pytest.raises(ArminError, match="unknown categories"):
+        explainer.explain(row)
 
 
 @pytest.mark.parametrize("blank", [None, np.nan])

@@ -19,7 +19,7 @@ __all__ = ["as_frame", "blanks_of", "is_foreign", "types_of"]
 
 _MARKS = ("__dataframe__", "__arrow_c_stream__", "__narwhals_dataframe__", "__narwhals_lazyframe__")
 _LAZY = "LazyFrame"
-_NONE = object()
+_NONE = object()  # no blank was seen
 
 
 def is_foreign(rows: object) -> bool:
@@ -67,7 +67,8 @@ def types_of(table: pd.DataFrame, *, foreign: bool = False) -> pd.DataFrame:
     like, blanks = table.iloc[:0].copy(), {}
     for name, dtype in table.dtypes.items():
         if not pd.api.types.is_numeric_dtype(dtype):
-            first = next(filter(is_blank, table[name].tolist()), _NONE)
+            default = None if foreign else _NONE  # another library's null is None to an estimator, seen or not
+            first = next(filter(is_blank, table[name].tolist()), default)
             if first is not _NONE and (pd.api.types.is_object_dtype(dtype) or isinstance(first, str)):
                 blanks[str(name)] = first
     like.attrs = {"blanks": blanks}
