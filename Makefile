@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ARMIN_DATA ?= $(abspath $(wildcard ../shared/data))
 export ARMIN_DATA
-EXTRAS := plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,web,parquet,pdf
+EXTRAS := plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,bundle,parquet
 SEED ?= 1
 WORKERS ?= 2
-DOCTESTS := $(if $(EDITABLE),src,--pyargs armin)
+DOCTESTS := $(if $(EDITABLE),src desk/src,--pyargs armin armin_desk)
 # one thread per test worker: the workers share the cores
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
@@ -19,7 +19,7 @@ PINS := $(shell $(PYTHON) -c 'import sys; print("--constraint .ci/constraints.tx
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # EDITABLE= installs a copy, as users have it
 EDITABLE ?= --editable
-WANTED = $(EDITABLE) ".[$(EXTRAS)]" --group test --group readers
+WANTED = $(EDITABLE) ".[$(EXTRAS)]" $(EDITABLE) "./desk[pdf]" --group test --group readers
 
 .PHONY: lock sbom audit demo test test-shuffled test-slow test-oldest test-bare lint types contract unit bench fuzz fuzz-e2e \
 	mutants paper paper-pages paper-quick docs clean same same-record law walk
@@ -53,7 +53,7 @@ test-slow: $(READY)
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,web,parquet]" --group test --group oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,parquet]" --editable ./desk --group test --group oldest
 	$(subst $(BIN),.venv-oldest/bin,$(PYTEST)) -n 2 --dist loadfile -m "not slow" tests
 
 test-bare:
@@ -107,7 +107,7 @@ fuzz-e2e: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m lab.benchmarks.fuzz_e2e --seconds $(SECONDS) --jobs $(JOBS) --json out/fuzz-e2e.json
 
 # answers, speed and size of this tree beside those of a commit: see lab/README.md
-LAB := PYTHONPATH=src:. OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m
+LAB := PYTHONPATH=src:desk/src:. OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m
 
 # whether all answers are still the same, to the last digit: make same-record REF=main, then make same after each step
 same-record: $(READY)
@@ -129,7 +129,7 @@ lock:
 	rm -rf .venv-lock
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]" --group test --group readers --group audit
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]" --editable "./desk[pdf]" --group test --group readers --group audit
 	{ sed -n '/^#/p' .ci/constraints.txt; .venv-lock/bin/python -m pip freeze --exclude-editable | grep '=='; } > .ci/constraints.new
 	mv .ci/constraints.new .ci/constraints.txt
 	rm -rf .venv-lock
@@ -152,7 +152,7 @@ clean:
 	rm -rf $(VENV) .venv-lock .venv-oldest .venv-bare out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # A stamp, so that the environment is made once and made again when the project file changes.
-$(READY): pyproject.toml .ci/constraints.txt
+$(READY): pyproject.toml desk/pyproject.toml .ci/constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("ARMIN needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"

@@ -6,9 +6,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from armin.letter import read_pack
-from armin.letter.pack import known_fields
 from armin.models import supported_models, traceable_transformers
+from armin_desk.letter import read_pack
+from armin_desk.letter.pack import known_fields
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = {
@@ -435,7 +435,7 @@ def models_page() -> str:
 
 PACKS = """# What the letters of each pack must say
 
-<!-- Written by docs/build.py from src/armin/letter; do not edit. -->
+<!-- Written by docs/build.py from desk/src/armin_desk/letter; do not edit. -->
 
 **This is no legal advice.** A pack is our reading of what the sources named here ask of a letter. It checks that something is said, not
 that it is true, in time, or enough for your case. Have your lawyers read the letters that you send. [The letter](letter.md) says how packs

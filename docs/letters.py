@@ -9,8 +9,8 @@ from pathlib import Path
 
 from armin import ARMIN
 from armin.datasets import make_loans
-from armin.desk.demo import ENGLISH, GERMAN
-from armin.letter import write_letter
+from armin_desk.demo import ENGLISH, GERMAN
+from armin_desk.letter import write_letter
 
 HERE = Path(__file__).resolve().parent
 COMMON = {"decided": "automated", "human_contact": "Bo Smith, 555 0100, review@bank.example"}

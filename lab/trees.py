@@ -8,6 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
 OUT = HERE / "out"
+SAFE = {"PYTHONSAFEPATH": "1"}
 
 
 def commit_of(reference: str) -> str:
@@ -30,9 +31,13 @@ def environment(tree: Path) -> dict[str, str]:
 
     The tools are those of the tree if it has a ``lab`` of its own, else those of this one.
     """
-    paths = [tree / "src", tree, HERE]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return os.environ | threads | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONSAFEPATH": "1"}
+    return os.environ | threads | {"PYTHONPATH": os.pathsep.join(map(str, [*sources(tree), tree, HERE]))} | SAFE
+
+
+def sources(tree: Path) -> list[Path]:
+    """The folders that hold the packages of a tree."""
+    return [folder for folder in (tree / "src", tree / "desk/src") if folder.is_dir()]
 
 
 def _git(*arguments: str) -> str:

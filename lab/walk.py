@@ -2,15 +2,16 @@
 
 **The road** is traced with ``sys.setprofile``: one ``explain`` of the built-in loans by default settings, and one
 request of the desk for a plan, each for somebody new after six other people, so that nothing is loaded, compiled or
-read for the first time. Only Python functions of the package count, comprehensions and generators among them.
+read for the first time. Only Python functions of the packages count, comprehensions and generators among them.
 
 functions, files, packages
-    distinct ones that are entered. A package is the first name below ``armin``; a module right below it is one too.
+    distinct ones that are entered. A package is the first name below ``armin``, a module right below it too, and
+    ``armin_desk`` as a whole.
 calls, changes of package
     how often a function is entered, and how often its package differs from that of the function entered before it. A
     generator or coroutine is entered again whenever it goes on.
 deepest stack
-    functions of the package that are under way at once in one thread, the first one included.
+    functions of the packages that are under way at once in one thread, the first one included.
 frames before the first step
     functions that are under way in the thread when the first package is entered other than that of the first function
     and ``explainer``, where helpers that every package uses do not count.
@@ -18,7 +19,7 @@ frames before the first step
 **The size** is counted without running anything.
 
 lines, files, packages
-    all lines of ``src``; folders with an ``__init__.py``.
+    all lines of ``src`` and ``desk/src``; folders with an ``__init__.py``.
 public names
     functions and classes at the top of a module whose name, and whose module's name, have no underscore in front; with
     methods, also those of such classes, once each.
@@ -30,7 +31,8 @@ longest chain
 functions above 60 lines
     from ``def`` to the last line, without the docstring, and with it.
 installed
-    the hard dependencies and all that they need in turn, in millions of bytes as this environment holds them.
+    the hard dependencies of ``armin`` and all that they need in turn, in millions of bytes as this environment holds
+    them.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import os
 import re
 import sys
 import tempfile
@@ -53,7 +56,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from lab.trees import HERE
+from lab.trees import HERE, sources
 
 SHARED = frozenset(("arrays", "clock", "compiling", "errors", "learned", "registry", "toml"))
 """Helpers of all packages."""
@@ -68,9 +71,7 @@ class Road:
     """What is entered while it is ``open``, in every thread that starts after :meth:`watch`, and in this one."""
 
     def __init__(self) -> None:
-        import armin
-
-        self.root = Path(str(armin.__file__)).parent
+        self.roots = tuple(path for source in sources(HERE) for path in source.iterdir() if path.is_dir())
         self.open = False
         self.entered: list[CodeType] = []
         self.deepest = 0
@@ -99,7 +100,7 @@ class Road:
 
     def _note(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if not self.open or event not in ("call", "return") or not code.co_filename.startswith(str(self.root)):
+        if not self.open or event not in ("call", "return") or not self._ours(code):
             return
         thread = threading.get_ident()
         if event == "return":
@@ -113,7 +114,16 @@ class Road:
 
     def package(self, code: CodeType) -> str:
         """The first name below the package."""
-        return Path(code.co_filename).relative_to(self.root).parts[0].removesuffix(".py")
+        root, *parts = self.place(code).parts
+        return (parts[0] if root == NAME else root).removesuffix(".py")
+
+    def place(self, code: CodeType) -> Path:
+        """Its file below the folder of sources."""
+        path = Path(code.co_filename)
+        return next(path.relative_to(root.parent) for root in self.roots if path.is_relative_to(root))
+
+    def _ours(self, code: CodeType) -> bool:
+        return code.co_filename.startswith(tuple(f"{root}{os.sep}" for root in self.roots))
 
     def _leaves(self, code: CodeType) -> bool:
         """Whether a function belongs neither to where the answer starts nor to what all share."""
@@ -160,8 +170,8 @@ def road_of_request() -> Road:
 
     from armin.bundle import load_bundle
     from armin.datasets import make_loans
-    from armin.desk.app import create_app
-    from armin.desk.demo import save_demo_bundle
+    from armin_desk.app import create_app
+    from armin_desk.demo import save_demo_bundle
 
     with tempfile.TemporaryDirectory() as folder:
         bundle = load_bundle(save_demo_bundle(folder))
@@ -312,7 +322,7 @@ def _distribution(requirement: str) -> str:
 
 def size(root: Path) -> dict[str, Any]:
     """The numbers of a tree."""
-    known = modules(root / "src")
+    known = {name: file for source in sources(root) for name, file in modules(source).items()}
     trees = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in known.items()}
     names = [public_names(name, tree) for name, tree in trees.items()]
     tops = sum(name.count(".") == of.count(".") + 1 for of, some in zip(trees, names, strict=True) for name in some)
@@ -349,7 +359,7 @@ def main() -> None:
     explain, request, house = road_of_explain(), road_of_request(), size(HERE)
     if asked.road:
         for code in explain.entered:
-            print(f"{Path(code.co_filename).relative_to(explain.root)}:{code.co_firstlineno} {code.co_qualname}")
+            print(f"{explain.place(code)}:{code.co_firstlineno} {code.co_qualname}")
     chain = house.pop("chain")
     if asked.chain:
         print("\n".join(chain))

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from armin.desk.demo import save_demo_bundle
+from armin_desk.demo import save_demo_bundle
 from lab.benchmarks.desks import children
 from lab.benchmarks.engine import machine
 from lab.benchmarks.load import person

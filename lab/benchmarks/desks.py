@@ -17,8 +17,8 @@ from pathlib import Path
 import httpx
 
 SCRIPT = """
-from armin.desk.serve import serve
-from armin.desk.settings import DeskSettings
+from armin_desk.serve import serve
+from armin_desk.settings import DeskSettings
 
 if __name__ == "__main__":
     serve({bundle!r}, port={port}, workers={workers}, settings=DeskSettings({limits}))

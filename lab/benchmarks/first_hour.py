@@ -154,13 +154,14 @@ def walk(args: argparse.Namespace, folder: Path) -> Way:
     """The whole way."""
     way = Way(folder)
     write_csv(args, folder / "own.csv")
-    with way.step("build the wheel (once, by whoever publishes it)"):
-        way.run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(HOME))
-    (wheel,) = folder.glob("armin-*.whl")
+    with way.step("build the wheels (once, by whoever publishes them)"):
+        places = (str(HOME), str(HOME / "desk"))
+        way.run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), *places)
+    wheels = sorted(map(str, folder.glob("armin*.whl")))
     with way.step("a new environment: `python -m venv`"):
         way.run(sys.executable, "-m", "venv", "env")
-    with way.step('`pip install "armin[web]"`'):
-        way.run(str(way.python), "-m", "pip", "install", "-q", f"{wheel}[web]")
+    with way.step("`pip install armin-desk`"):
+        way.run(str(way.python), "-m", "pip", "install", "-q", *wheels)
     with way.step("your own script: train a pipeline on the CSV"):
         way.run(str(way.python), "-c", TRAIN, args.label, args.desired)
     first_row(folder)

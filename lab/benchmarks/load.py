@@ -10,7 +10,7 @@ users ask one thing after the other, as the page does, each as another person. `
   many requests were lost, and how long until the worker was replaced, or the desk had ended;
 - ``soak``: as ``users``, with memory every 30 seconds.
 
-``--against DIR/src`` does the same with another version, in turn. Batches: ``python -m lab.benchmarks.batches``.
+``--against TREE`` does the same with another version, in turn. Batches: ``python -m lab.benchmarks.batches``.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ import numpy as np
 from armin.datasets.loans import EDUCATION, PURPOSE
 from lab.benchmarks.desks import Desk, running
 from lab.benchmarks.engine import machine
+from lab.trees import HERE, sources
 
 MIX = {"recourse": 8, "alternatives": 3, "path": 3, "letter": 1, "ask": 1}
 """How often each question is asked, relative to the others."""
@@ -195,7 +196,7 @@ async def put_under_load(desk: Desk, args: argparse.Namespace, seen: Seen) -> tu
 
 def packed(folder: str, source: str, model: str) -> Path:
     """The demo's bundle as the version in ``source`` packs it: an older one does not load what a newer one keeps."""
-    code = f"from armin.desk.demo import save_demo_bundle; print(save_demo_bundle({folder!r}, forest={model == 'RF'}))"
+    code = f"from armin_desk.demo import save_demo_bundle; print(save_demo_bundle({folder!r}, forest={model == 'RF'}))"
     done = subprocess.run(  # noqa: S603  our own code
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": source},
@@ -261,12 +262,12 @@ def main() -> None:
     parser.add_argument("--think", type=float, default=0.0, help="mean seconds between an answer and the next question")
     parser.add_argument("--models", nargs="*", default=["LR", "RF"], choices=["LR", "RF"])
     parser.add_argument("--routes", nargs="*", default=list(MIX), choices=list(MIX))
-    parser.add_argument("--against", metavar="DIR/src", help="another version, measured in turn")
+    parser.add_argument("--against", metavar="TREE", type=Path, help="the tree of another version, measured in turn")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write the numbers here")
     args = parser.parse_args()
-    here = str(Path(__file__).parents[2] / "src")
-    versions = ([("before", args.against)] if args.against else []) + [("now", here)]
+    trees = {"before": args.against.resolve(), "now": HERE} if args.against else {"now": HERE}
+    versions = [(name, os.pathsep.join(map(str, sources(tree)))) for name, tree in trees.items()]
     reports = []
     for _ in range(args.rounds):
         for model in args.models:

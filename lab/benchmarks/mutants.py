@@ -32,6 +32,8 @@ from typing import Any, NoReturn, TypeGuard
 import hypothesis
 import pytest
 
+from lab.trees import sources
+
 HOME = Path(__file__).resolve().parents[2]
 ROOMS: dict[str, tuple[str, str]] = {  # a room, where it is, and the tests that speak of it
     "explain": ("explain", "explain promise laws/test_small_faults.py laws/test_laws.py"),
@@ -45,7 +47,7 @@ ROOMS: dict[str, tuple[str, str]] = {  # a room, where it is, and the tests that
     ),
     "promise": ("promise", "promise laws/test_small_faults.py"),
     "rules": ("schema/rules", "schema explain/test_refusals.py promise/test_people_held_out.py"),
-    "letter": ("letter/content.py", "letter"),
+    "letter": ("armin_desk/letter/content.py", "letter"),
     "report": (
         "report",
         "report recourse words sampling/test_assess.py explain/test_stress.py",
@@ -77,7 +79,7 @@ class Fault:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.path.relative_to(HOME / 'src/armin')}:{self.line} {self.what}"
+        return f"{self.path.relative_to(source_of(self.path))}:{self.line} {self.what}"
 
     @property
     def key(self) -> str:
@@ -217,7 +219,7 @@ class Trial:
             raise session.Interrupted("the tests cannot be collected")
         session.config.pluginmanager.unregister(name="terminalreporter")  # thousands of dots say nothing
         for file in self.files:
-            importlib.import_module(".".join(file.relative_to(HOME / "src").with_suffix("").parts))
+            importlib.import_module(".".join(file.relative_to(source_of(file)).with_suffix("").parts))
         entered, took = self.first_run(session)
         made = {(f.__code__.co_filename, f.__code__.co_firstlineno): f for f in gc.get_objects() if is_function(f)}
         faults = [fault for file in self.files for fault in faults_of(file)]
@@ -382,8 +384,13 @@ def attempt(session: pytest.Session, function: FunctionType | None, fault: Fault
     os._exit(SURVIVED)
 
 
+def source_of(file: Path) -> Path:
+    """The folder of packages that a file is in."""
+    return next(source for source in sources(HOME) if file.is_relative_to(source))
+
+
 def files_of(place: str) -> list[Path]:
-    path = HOME / "src/armin" / place
+    path = HOME / ("desk/src" if place.startswith("armin_desk/") else "src/armin") / place
     return sorted(path.glob("*.py")) if path.is_dir() else [path]
 
 
@@ -395,7 +402,7 @@ def run(room: str, given: argparse.Namespace) -> dict[str, Any]:
     start = time.perf_counter()
     options = ["-q", "-x", "--tb=no", "-W", "ignore", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
     print(f"{room}:", flush=True)
-    pytest.main([*options, "-m", "not slow", *map(str, tests), str(HOME / "src/armin" / place)], plugins=[trial])
+    pytest.main([*options, "-m", "not slow", *map(str, [*tests, *files_of(place)])], plugins=[trial])
     said = list(trial.told.values())
     tried = len(said) - said.count("impossible")
     return {

@@ -25,7 +25,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from armin import ARMIN, Schema
 from armin.bundle import Bundle, load_bundle
-from armin.desk.demo import save_demo_bundle
+from armin_desk.demo import save_demo_bundle
 
 SCREEN = 900
 STOPS = """[...document.querySelectorAll('#form input, #form select, #form button, #form summary, #form a')].filter(
@@ -71,7 +71,7 @@ def serving(bundle: Any) -> Iterator[str]:
     """The address of a desk that runs in a thread on a free port."""
     import uvicorn
 
-    from armin.desk.app import create_app
+    from armin_desk.app import create_app
 
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from armin.bundle import load_bundle
-from armin.desk.demo import save_demo_bundle
+from armin_desk.demo import save_demo_bundle
 from lab.benchmarks.page import serving
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 780}

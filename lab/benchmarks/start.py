@@ -1,7 +1,7 @@
 """The first second: CPU seconds of whole commands, from the start of Python to its end.
 
     python -m lab.benchmarks.start                        # this version
-    python -m lab.benchmarks.start --against DIR/src      # and another one, in turn
+    python -m lab.benchmarks.start --against TREE         # and another one, in turn
 
 Compiled files are there already: each command is run once before it is measured.
 """
@@ -21,6 +21,7 @@ import pandas as pd
 from armin import ARMIN
 from armin.bundle import save_bundle
 from armin.datasets import make_loans
+from lab.trees import sources as sources_of
 
 COMMANDS = {
     "import armin": ["-c", "import armin"],
@@ -45,10 +46,12 @@ def seconds(words: list[str], folder: str, source: str | None) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--against", help="the src folder of another version")
+    parser.add_argument("--against", metavar="TREE", help="the tree of another version")
     parser.add_argument("--runs", type=int, default=7)
     given = parser.parse_args()
-    sources = [None] if given.against is None else [str(Path(given.against).resolve()), None]
+    sources: list[str | None] = [None]
+    if given.against is not None:
+        sources.insert(0, os.pathsep.join(map(str, sources_of(Path(given.against).resolve()))))
     loans = make_loans()
     explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
     with tempfile.TemporaryDirectory() as folder:

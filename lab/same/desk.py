@@ -17,8 +17,8 @@ from babel.dates import format_date
 from armin.bundle import load_bundle
 from armin.bundle.sign import PRIVATE, PUBLIC, make_key
 from armin.datasets import make_loans
-from armin.desk.app import create_app
-from armin.desk.demo import demo_people, save_demo_bundle
+from armin_desk.app import create_app
+from armin_desk.demo import demo_people, save_demo_bundle
 from lab.same.timeless import timeless
 
 API = "/api/v1"

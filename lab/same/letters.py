@@ -9,7 +9,7 @@ from typing import Any
 
 from armin import ARMIN
 from armin.datasets import make_loans
-from armin.letter import packs, write_incomplete_notice, write_letter
+from armin_desk.letter import packs, write_incomplete_notice, write_letter
 
 LANGUAGES = ("en", "de")
 STUCK = ("ExistingLoans", "Purpose", "Education")

@@ -49,8 +49,8 @@ EVIL_CATEGORY = "\"><script>window.hacked=2</script>'"
 @contextmanager
 def serving(bundle: Any, **settings: Any) -> Iterator[str]:
     """The address of a desk that runs in a thread on a free port."""
-    from armin.desk.app import create_app
-    from armin.desk.settings import DeskSettings
+    from armin_desk.app import create_app
+    from armin_desk.settings import DeskSettings
 
     sock = socket.socket()
     sock.bind(("127.0.0.1", 0))
@@ -221,8 +221,8 @@ LANGUAGES = ("de", "en")
 
 def service(bundle: Any) -> Any:
     """What the server says, without a server."""
-    from armin.desk.service import Service
-    from armin.desk.settings import DeskSettings
+    from armin_desk.service import Service
+    from armin_desk.settings import DeskSettings
 
     return Service(bundle, DeskSettings())
 
@@ -230,7 +230,7 @@ def service(bundle: Any) -> Any:
 @pytest.fixture(scope="module")
 def advice(loan_bundle: Any) -> dict[str, Any]:
     """Whether telling would help Alex: a search of its own, so made once."""
-    from armin.desk.contract import Asked
+    from armin_desk.contract import Asked
 
     row = dict(loan_bundle.people[0]["row"])
     found: dict[str, Any] = service(loan_bundle).told_ask(
@@ -255,7 +255,7 @@ def visit(browser: Any, desk: str, advice: dict[str, Any]) -> Iterator[Callable[
 
 def answer_with(visit: Visit, bundle: Any, **changes: Any) -> None:
     """Kim's real answer, changed; for states that a real search reaches only by chance."""
-    from armin.desk.contract import Asked
+    from armin_desk.contract import Asked
 
     row = dict(bundle.people[1]["row"])
     found = replace(bundle.explainer.explain(row), **changes)
@@ -483,7 +483,7 @@ def test_the_slider_and_the_card_say_the_same_share_at_every_step(
 
 
 def test_a_plan_beside_the_path_has_a_place_on_the_slider(visit: Callable[..., Visit], loan_bundle: Any) -> None:
-    from armin.desk.contract import Asked
+    from armin_desk.contract import Asked
 
     row = dict(loan_bundle.people[0]["row"])
     path = loan_bundle.explainer.path(row)
@@ -714,7 +714,7 @@ def test_german(visit: Callable[..., Visit]) -> None:
 
 
 def test_german_names_of_columns_values_and_decisions(visit: Callable[..., Visit], loan_bundle: Any) -> None:
-    from armin.desk.demo import GERMAN
+    from armin_desk.demo import GERMAN
 
     with serving(replace(loan_bundle, letter={"de": GERMAN})) as address:
         v = visit(address=address, locale="de-DE")
@@ -778,13 +778,13 @@ def test_scripts_hold_no_language_of_their_own() -> None:
     page = catalogue().table["page"]
     assert all(how == {""} for text in page.values() for how in holes(text).values())
     wanted = set()
-    for file in (Path(__file__).parents[2] / "src/armin/desk/static").glob("*.js"):
+    for file in (Path(__file__).parents[2] / "desk/src/armin_desk/static").glob("*.js"):
         code = file.read_text()
         assert not re.search(r"language === |current\(\) ===", code)
         wanted |= set(re.findall(r'\bt\("(\w+)"', code))
     assert len(wanted) > 50
     assert wanted <= page.keys() | {"percent"}
-    first = (Path(__file__).parents[2] / "src/armin/desk/static/index.html").read_text()
+    first = (Path(__file__).parents[2] / "desk/src/armin_desk/static/index.html").read_text()
     shown = re.findall(r'data-word="(\w+)"[^>]*>([^<]*)<', first)
     assert len(shown) > 10
     assert all(page[word] == text for word, text in shown)  # what is seen before the words have arrived
@@ -851,7 +851,7 @@ def test_page_needs_no_exception_from_a_strict_policy(desk: str) -> None:
     assert "unsafe" not in policy
     assert "default-src" in policy
     assert not re.search(r"\bstyle=|<style|\bon\w+=|<script(?![^>]*\bsrc=)|https?://", text)
-    for file in (Path(__file__).parents[2] / "src/armin/desk/static").glob("*.js"):
+    for file in (Path(__file__).parents[2] / "desk/src/armin_desk/static").glob("*.js"):
         code = file.read_text()
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|localStorage|console\.", code

@@ -8,7 +8,10 @@ import pickle
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -25,7 +29,7 @@ from typer.testing import CliRunner
 import armin
 import armin.bundle
 from armin import ARMIN, ImputationAR, RobustAR, Schema
-from armin.cli import app
+from armin.cli import app, plugins
 from armin.cli.files import match_label, read_csv
 
 HEADER = "income,debt,cover\n"
@@ -225,7 +229,7 @@ def bundle(desk: Desk) -> str:
     file = desk.path("desk.armin")
     result = desk.pack("--trust", "--title", "Loans", "--people", desk.path("people.json", people), "--output", file)
     assert (result.exit_code, result.stdout) == (0, "")  # quiet in a pipe
-    kept, *touched = result.stderr.splitlines()
+    kept, *touched = [line for line in result.stderr.splitlines() if not line.startswith("Made the key")]
     assert re.match(r"Of the 300 rows that are kept, \d+ are the only one with their values", kept)
     assert touched == ["Advice may change: debt and cover.", "Advice never changes: income."]
     return file
@@ -526,10 +530,10 @@ def test_serve_passes_everything_on(
     bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("fastapi")
-    import armin.desk.serve
+    import armin_desk.serve
 
     calls: list[tuple[Any, dict[str, Any]]] = []
-    monkeypatch.setattr(armin.desk.serve, "serve", lambda path, **words: calls.append((path, words)))
+    monkeypatch.setattr(armin_desk.serve, "serve", lambda path, **words: calls.append((path, words)))
     key = tmp_path / "key"
     words = ["serve", bundle, "--host", "192.0.2.7", "--port", "81", "--workers", "2", "--api-key-file", str(key)]
     assert "cannot be read" in CliRunner().invoke(app, words).stderr
@@ -553,14 +557,63 @@ def test_serve_does_not_open_to_others_without_a_key(bundle: str) -> None:
     assert (result.exit_code, "needs a key" in result.stderr) == (2, True)
 
 
-@pytest.mark.parametrize(("words", "module"), [(["serve"], "armin.desk.serve"), (["demo", "--web"], "armin.desk.demo")])
-def test_a_missing_extra_is_named(bundle: str, words: list[str], module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [module, "armin.desk", "fastapi"]:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setitem(sys.modules, "fastapi", None)
-    result = CliRunner().invoke(app, [*words, bundle] if words == ["serve"] else words)
-    assert result.exit_code == 2
-    assert "armin[web]" in result.stderr
+class Elsewhere:
+    """An entry point of another package."""
+
+    def __init__(self, name: str, found: Callable[..., Any]) -> None:
+        self.name, self.value, self.dist, self.found = name, "elsewhere:add", None, found
+
+    def load(self) -> Callable[..., Any]:
+        return self.found
+
+
+def from_elsewhere(monkeypatch: pytest.MonkeyPatch, **groups: list[Elsewhere]) -> None:
+    """As if these packages were installed, and no others."""
+    monkeypatch.setattr(plugins, "entry_points", lambda group: groups.get(group.removeprefix("armin."), []))
+
+
+def test_commands_of_other_packages_are_added(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def add(whole: typer.Typer) -> None:
+        whole.command("hello")(lambda: typer.echo("from elsewhere"))
+
+    def fail(whole: typer.Typer) -> None:
+        raise ImportError("Ada's income")
+
+    own = typer.Typer()
+    own.command("stay")(lambda: typer.echo("still there"))
+    from_elsewhere(monkeypatch, commands=[Elsewhere("a", fail), Elsewhere("b", add)])
+    plugins.add_commands(own)
+    noted = capsys.readouterr().err
+    assert ("elsewhere:add are not there" in noted, "ImportError" in noted, "Ada" in noted) == (True, True, False)
+    assert [CliRunner().invoke(own, [name]).output for name in ("stay", "hello")] == [
+        "still there\n",
+        "from elsewhere\n",
+    ]
+
+
+def test_the_demo_shows_the_page_of_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, Any]] = []
+    from_elsewhere(monkeypatch)
+    result = CliRunner().invoke(app, ["demo", "--web"])
+    assert (result.exit_code, "pip install armin-desk" in result.stderr) == (2, True)
+    from_elsewhere(monkeypatch, demos=[Elsewhere("web", lambda **words: shown.append(words))])
+    assert CliRunner().invoke(app, ["demo", "--web", "--port", "81", "--no-browser"]).exit_code == 0
+    assert shown == [{"port": 81, "open_browser": False}]
+
+
+def test_the_desk_declares_its_commands() -> None:
+    pytest.importorskip("fastapi")
+    project = tomllib.loads((Path(__file__).parents[2] / "desk/pyproject.toml").read_text("utf-8"))["project"]
+    declared = project["entry-points"]
+    own = typer.Typer()
+    for group, value in ((plugins.COMMANDS, "desk"), (plugins.DEMOS, "web")):
+        found = EntryPoint(value, declared[group][value], group).load()
+        assert callable(found)
+        if group == plugins.COMMANDS:
+            found(own)
+    assert sorted(typer.main.get_command(own).commands) == ["letter", "serve"]  # type: ignore[attr-defined]
 
 
 def test_a_fault_of_our_own_shows_no_data(bundle: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,13 +38,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`")
 from fastapi.testclient import TestClient  # noqa: E402
 
 from armin.bundle import save_bundle  # noqa: E402
-from armin.desk.app import create_app  # noqa: E402
-from armin.desk.contract import AlternativesAsked, contract_of  # noqa: E402
-from armin.desk.demo import demo_people  # noqa: E402
-from armin.desk.said import said_recourse  # noqa: E402
-from armin.desk.serve import serve  # noqa: E402
-from armin.desk.service import Service, warm_up  # noqa: E402
-from armin.desk.settings import DeskSettings  # noqa: E402
+from armin_desk.app import create_app  # noqa: E402
+from armin_desk.contract import AlternativesAsked, contract_of  # noqa: E402
+from armin_desk.demo import demo_people  # noqa: E402
+from armin_desk.said import said_recourse  # noqa: E402
+from armin_desk.serve import serve  # noqa: E402
+from armin_desk.service import Service, warm_up  # noqa: E402
+from armin_desk.settings import DeskSettings  # noqa: E402
 
 LOANS = make_loans()
 ROW = LOANS.applicant
@@ -282,7 +282,7 @@ def test_the_demo_speaks_german_throughout(tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("skops")
     from armin.bundle import load_bundle
-    from armin.desk.demo import save_demo_bundle
+    from armin_desk.demo import save_demo_bundle
 
     with TestClient(create_app(load_bundle(save_demo_bundle(tmp_path))), base_url="http://localhost") as client:
         form, plain = (client.get(f"/api/v1/schema{which}").json() for which in ("?language=de", ""))
@@ -644,7 +644,7 @@ def test_logs_hold_nothing_personal(client, caplog):
     client.post("/api/v1/recourse?name=Zaphod", json={"row": {**row, "Purpose": "Zaphod"}})
     client.get("/Zaphod/123457")
     client.request("ZAPHOD", "/")
-    lines = [record.getMessage() for record in caplog.records if record.name == "armin.desk"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "armin_desk"]
     assert re.fullmatch(r"POST /api/v1/recourse 200 \d+ ms [0-9a-f]{8}", lines[0])
     assert re.fullmatch(r"GET other 404 \d+ ms [0-9a-f]{8}", lines[3])
     ours = "\n".join(record.getMessage() for record in caplog.records if not record.name.startswith("httpx"))
@@ -923,7 +923,7 @@ class Workers:
         script = folder / "run.py"  # a file, since a spawned worker imports its parent's
         call = f"serve({str(bundle)!r}, port={self.port}, workers=2, settings={limits!r})"
         script.write_text(
-            "from armin.desk.serve import serve\nfrom armin.desk.settings import DeskSettings\n"
+            "from armin_desk.serve import serve\nfrom armin_desk.settings import DeskSettings\n"
             f"if __name__ == '__main__':\n    {call}\n"
         )
         self.parent = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL)

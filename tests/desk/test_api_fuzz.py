@@ -29,8 +29,8 @@ from schemathesis.config import (  # noqa: E402
     SchemathesisConfig,
 )
 
-from armin.desk.app import create_app  # noqa: E402
-from armin.desk.settings import DeskSettings  # noqa: E402
+from armin_desk.app import create_app  # noqa: E402
+from armin_desk.settings import DeskSettings  # noqa: E402
 
 load_all_checks()
 LEGAL_BUT_REFUSED = (

@@ -23,8 +23,8 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
 from armin.bundle.archive import file_digest
-from armin.desk import serve, workers
-from armin.desk.settings import DeskSettings
+from armin_desk import serve, workers
+from armin_desk.settings import DeskSettings
 
 from sealed import rewrite
 

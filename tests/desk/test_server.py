@@ -40,16 +40,16 @@ from fastapi.responses import PlainTextResponse  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
 from prometheus_client.multiprocess import mark_process_dead  # noqa: E402
 
-from armin.cli.limits import Limits  # noqa: E402
-from armin.desk import connections, server, workers  # noqa: E402
-from armin.desk.app import create_app  # noqa: E402
-from armin.desk.clients import Clients  # noqa: E402
-from armin.desk.connections import Listener  # noqa: E402
-from armin.desk.metrics import Metrics  # noqa: E402
-from armin.desk.searches import Searches  # noqa: E402
-from armin.desk.server import Server  # noqa: E402
-from armin.desk.settings import SHARED, DeskSettings  # noqa: E402
-from armin.desk.workers import supervise  # noqa: E402
+from armin_desk import connections, server, workers  # noqa: E402
+from armin_desk.app import create_app  # noqa: E402
+from armin_desk.cli.options import Limits  # noqa: E402
+from armin_desk.clients import Clients  # noqa: E402
+from armin_desk.connections import Listener  # noqa: E402
+from armin_desk.metrics import Metrics  # noqa: E402
+from armin_desk.searches import Searches  # noqa: E402
+from armin_desk.server import Server  # noqa: E402
+from armin_desk.settings import SHARED, DeskSettings  # noqa: E402
+from armin_desk.workers import supervise  # noqa: E402
 
 from desk_workers import Worker  # noqa: E402
 
@@ -426,7 +426,7 @@ def connected(port):
 
 def test_a_client_that_asks_too_much_is_told_when_to_come_back(explainer, caplog):
     limits = DeskSettings(per_minute=2)
-    caplog.set_level(logging.INFO, "armin.desk")
+    caplog.set_level(logging.INFO, "armin_desk")
     with TestClient(create_app(bundle_of(explainer), limits), base_url="http://localhost") as client:
         codes = [client.post("/api/v1/recourse", json={"row": ROW}).status_code for _ in range(2)]
         refused = client.post("/api/v1/path", json={"row": ROW})
@@ -435,7 +435,7 @@ def test_a_client_that_asks_too_much_is_told_when_to_come_back(explainer, caplog
         assert "2 a minute" in refused.json()["detail"]
         assert client.get("/api/v1/schema").status_code == 200  # looking is free
         assert "armin_questions_limited_total 1.0" in client.get("/metrics").text
-    names = {record.getMessage().split()[-1] for record in caplog.records if record.name == "armin.desk"}
+    names = {record.getMessage().split()[-1] for record in caplog.records if record.name == "armin_desk"}
     assert len(names) == 1  # one client, under one name
     assert re.fullmatch("[0-9a-f]{8}", names.pop())
 
@@ -535,7 +535,7 @@ def test_workers_keep_one_book_and_do_not_wait_for_a_stopped_one(tmp_path, monke
 
 def test_what_a_dead_worker_counted_is_kept(tmp_path):
     code = (
-        "from armin.desk.metrics import Metrics\n"
+        "from armin_desk.metrics import Metrics\n"
         "m = Metrics()\nm.running.inc()\n"
         "[m.count('GET', '/livez', 200, 0.2) for _ in range(3)]\n"
         "import os\nprint(os.getpid())\n"
@@ -547,7 +547,7 @@ def test_what_a_dead_worker_counted_is_kept(tmp_path):
     ]
     for pid in pids:
         mark_process_dead(pid, tmp_path)
-    show = "from armin.desk.metrics import Metrics\nprint(Metrics().text().decode())"
+    show = "from armin_desk.metrics import Metrics\nprint(Metrics().text().decode())"
     shown = subprocess.run([sys.executable, "-c", show], env=env, capture_output=True, check=True, text=True).stdout
     assert 'armin_requests_total{method="GET",route="/livez",status="200"} 6.0' in shown
     assert not [pid for pid in pids if f'pid="{pid}"' in shown]
@@ -641,8 +641,8 @@ def test_workers_do_not_outlive_their_supervisor(tmp_path, fault):
     script.write_text(
         "import socket, sys\n"
         f"sys.path.append({str(Path(__file__).parents[1] / 'support')!r})\n"
-        "from armin.desk.settings import DeskSettings\n"
-        "from armin.desk.workers import supervise\n"
+        "from armin_desk.settings import DeskSettings\n"
+        "from armin_desk.workers import supervise\n"
         "from desk_workers import Worker\n"
         "if __name__ == '__main__':\n"
         f"    work = Worker({str(tmp_path)!r}, {fault!r})\n"
@@ -739,14 +739,14 @@ def test_openmp_is_limited_in_every_thread():
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_a_stopped_worker_is_replaced_and_sigterm_waits_for_answers(tmp_path):
     """The whole desk: two workers, one is stopped; the other answers meanwhile, and a third takes its place."""
-    from armin.desk.demo import save_demo_bundle
+    from armin_desk.demo import save_demo_bundle
 
     bundle = save_demo_bundle(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     script = tmp_path / "run.py"
     script.write_text(
-        "from armin.desk.serve import serve\nfrom armin.desk.settings import DeskSettings\n"
+        "from armin_desk.serve import serve\nfrom armin_desk.settings import DeskSettings\n"
         f"if __name__ == '__main__':\n    serve({str(bundle)!r}, port={port}, workers=2, "
         "settings=DeskSettings(silence=3.0))\n"
     )
@@ -789,15 +789,15 @@ def test_a_stopped_worker_is_replaced_and_sigterm_waits_for_answers(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_a_desk_whose_workers_get_stuck_answers_by_its_one_bundle(tmp_path):
     """The whole desk: each worker gets a search that does not end; then the file is replaced, and a worker dies."""
-    from armin.desk.demo import save_demo_bundle
+    from armin_desk.demo import save_demo_bundle
 
     bundle = save_demo_bundle(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     script = tmp_path / "run.py"  # workers read it too
     script.write_text(
-        "import threading\nfrom armin.desk.serve import serve\nfrom armin.desk.service import Service\n"
-        "from armin.desk.settings import DeskSettings\n"
+        "import threading\nfrom armin_desk.serve import serve\nfrom armin_desk.service import Service\n"
+        "from armin_desk.settings import DeskSettings\n"
         "Service.ask = lambda self, asked: threading.Event().wait()\n"
         f"if __name__ == '__main__':\n    serve({str(bundle)!r}, port={port}, workers=2, "
         "settings=DeskSettings(concurrency=1, time_limit=5.0, grace=0.5, queue=50, patience=60.0))\n"

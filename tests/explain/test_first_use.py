@@ -32,9 +32,9 @@ from armin.bundle import load_bundle, save_bundle
 from armin.cli import app
 from armin.cli.files import read_csv
 from armin.errors import ArminError, DataError, ModelError, ParameterError, SchemaError
-from armin.letter import write_letter
 from armin.schema import Feature, SchemaNote
 from armin.schema.guess import is_history, is_identifier, is_protected
+from armin_desk.letter import write_letter
 
 N = 160
 FEW: dict[str, Any] = {"n_samples": 10, "n_fresh": 20}

@@ -21,10 +21,10 @@ from armin.cli import app
 from armin.datasets import make_loans
 from armin.errors import DataError, SchemaError
 from armin.explain import ImputationAR, RobustAR
-from armin.letter import write_letter
 from armin.recourse import Recourse
 from armin.recourse.origin import short
 from armin.schema import Linear
+from armin_desk.letter import write_letter
 
 from worlds import MODELS, make_world
 

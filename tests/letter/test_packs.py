@@ -21,19 +21,19 @@ from typer.testing import CliRunner
 
 from armin import ARMIN, Schema
 from armin.cli import app
-from armin.cli.letters import file_names
 from armin.cli.packing import touched
 from armin.cli.packing import traits as traits_used
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
-from armin.letter import packs, read_given, read_pack, write_incomplete_notice, write_letter
-from armin.letter.pack import OWN, known_fields
-from armin.letter.present import visible
 from armin.schema import SchemaNote
 from armin.words import catalogue
 from armin.words.check import holes
+from armin_desk.cli.letter import file_names
+from armin_desk.letter import packs, read_given, read_pack, write_incomplete_notice, write_letter
+from armin_desk.letter.pack import OWN, known_fields
+from armin_desk.letter.present import visible
 
-pytest.importorskip("jinja2", reason="letters need jinja2, the extra 'web'")
+pytest.importorskip("jinja2", reason="armin-desk needs jinja2")
 
 DAY = datetime.date(2026, 11, 15)
 COMPANY = {
@@ -138,7 +138,7 @@ def test_every_text_of_a_pack_is_in_both_languages_and_asks_for_known_fields_onl
 
 
 def test_every_field_has_an_example_that_it_takes(case):
-    from armin.letter.given import tell
+    from armin_desk.letter.given import tell
 
     pack = read_pack("plain")
     for name, field in known_fields().items():
@@ -343,7 +343,7 @@ def test_a_decision_is_not_stated_where_there_is_none(loans):
 
 # --- a company's own templates and texts cannot lose what is required -------------------------------------------------
 
-SOURCE = resources.files("armin.letter").joinpath("templates")
+SOURCE = resources.files("armin_desk.letter").joinpath("templates")
 SKIP = "{% for section in sections if section.name != 'NAME' %}"
 EACH = "{% for section in sections %}"
 
@@ -396,7 +396,7 @@ def test_own_texts_cannot_empty_what_is_required(case):
 
 
 def test_a_pack_of_your_own(case, tmp_path):
-    source = resources.files("armin.letter").joinpath("packs", "plain.toml").read_text("utf-8")
+    source = resources.files("armin_desk.letter").joinpath("packs", "plain.toml").read_text("utf-8")
     own = source + (
         '\n[[section]]\nname = "ombudsman"\nrequired = true\nsource = "our bank\'s own rules, 7"\n'
         'title = "own.title"\ntexts = ["own.text"]\nneeds = ["ombudsman"]\n'
@@ -455,7 +455,7 @@ def test_file_names_are_harmless_and_no_two_alike(labels):
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     pytest.importorskip("skops")
-    from armin.desk.demo import save_demo_bundle
+    from armin_desk.demo import save_demo_bundle
 
     return str(save_demo_bundle(tmp_path_factory.mktemp("bundle")))
 
@@ -527,8 +527,8 @@ def test_a_desk_writes_by_pack_or_does_not_start(bundle):
     from fastapi.testclient import TestClient
 
     from armin.bundle import load_bundle
-    from armin.desk.app import create_app
-    from armin.desk.settings import DeskSettings
+    from armin_desk.app import create_app
+    from armin_desk.settings import DeskSettings
 
     loaded = load_bundle(bundle)
     with pytest.raises(ParameterError, match="'eu-credit' needs the field 'decided'"):
@@ -554,10 +554,10 @@ def test_a_desk_writes_by_pack_or_does_not_start(bundle):
 
 def test_serve_takes_the_pack_and_the_companys_fields(bundle, tmp_path, monkeypatch):
     pytest.importorskip("fastapi")
-    import armin.desk.serve
+    import armin_desk.serve
 
     calls = []
-    monkeypatch.setattr(armin.desk.serve, "serve", lambda path, **words: calls.append(words["settings"]))
+    monkeypatch.setattr(armin_desk.serve, "serve", lambda path, **words: calls.append(words["settings"]))
     (tmp_path / "company.toml").write_text('decided = "assisted"\n[people.Ada]\ncredit_score = 601\n', "utf-8")
     words = ["serve", bundle, "--pack", "eu-credit", "--fields", str(tmp_path / "company.toml")]
     done = CliRunner().invoke(app, words)
@@ -567,9 +567,9 @@ def test_serve_takes_the_pack_and_the_companys_fields(bundle, tmp_path, monkeypa
 
 def test_the_demo_names_its_sender_and_its_values_in_both_languages(bundle):
     from armin.bundle import load_bundle
-    from armin.desk.contract import LetterAsked
-    from armin.desk.service import Service
-    from armin.desk.settings import DeskSettings
+    from armin_desk.contract import LetterAsked
+    from armin_desk.service import Service
+    from armin_desk.settings import DeskSettings
 
     desk = Service(load_bundle(bundle), DeskSettings())
     row = {"Age": 32, "Income": None, "Purpose": "NewCar", "Education": "Masters", "ExistingLoans": 2}
@@ -581,7 +581,7 @@ def test_the_demo_names_its_sender_and_its_values_in_both_languages(bundle):
 
 
 def test_a_packaged_pack_is_valid_toml_and_nothing_else_lies_beside_it():
-    for entry in resources.files("armin.letter").joinpath("packs").iterdir():
+    for entry in resources.files("armin_desk.letter").joinpath("packs").iterdir():
         if entry.name.endswith(".toml"):
             names = [section["name"] for section in tomllib.loads(entry.read_text("utf-8"))["section"]]
             assert set(OWN) <= set(names)

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from armin.letter.arrange import Section
-from armin.letter.content import Notice, sections
 from armin.problem import Status
 from armin.promise import Calibration
 from armin.recourse import Certificate, Change, Recourse, Validity
 from armin.recourse.world import World
 from armin.schema import Feature, Schema
 from armin.words import Message
+from armin_desk.letter.arrange import Section
+from armin_desk.letter.content import Notice, sections
 
 FREE, FIXED, ICED, GONE = (
     Feature("free", "integer", lower=0, upper=9),

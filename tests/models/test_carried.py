@@ -284,7 +284,7 @@ def test_the_desk_takes_them_and_does_without_them(tmp_path: Any) -> None:
     pytest.importorskip("fastapi")
     from fastapi.testclient import TestClient
 
-    from armin.desk.app import create_app
+    from armin_desk.app import create_app
 
     row = {"id": "Z9", "zip": "00003", "income": 20, "debt": 40, "when": "2024-02-02"}
     file = save_bundle(tmp_path / "a.armin", explainer("linear"), people=[{"name": "A", "row": row}])

@@ -17,7 +17,7 @@ from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.cli import app
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
-from armin.letter import write_letter
+from armin_desk.letter import write_letter
 
 
 @pytest.fixture(scope="module")

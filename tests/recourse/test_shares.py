@@ -18,17 +18,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 from armin import ARMIN, Schema
-from armin.desk.contract import AlternativesAsked, Asked, LetterAsked
-from armin.desk.problems import ProblemError
-from armin.desk.service import Service
-from armin.desk.settings import DeskSettings
 from armin.explain.advise import pose
 from armin.explain.judge import judge_path
-from armin.letter import write_letter
 from armin.problem import Status
 from armin.recourse import Recourse, RecoursePath
 from armin.words import Catalogue, catalogue
 from armin.words.numbers import of_hundred, round_percent
+from armin_desk.contract import AlternativesAsked, Asked, LetterAsked
+from armin_desk.letter import write_letter
+from armin_desk.problems import ProblemError
+from armin_desk.service import Service
+from armin_desk.settings import DeskSettings
 
 LANGUAGES = ("en", "de")
 MODELS = {

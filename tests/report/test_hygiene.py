@@ -26,11 +26,11 @@ from armin.cli import app
 from armin.cli.hygiene import cell, escaped, visible
 from armin.datasets import make_loans
 from armin.errors import ParameterError
-from armin.letter import write_letter
-from armin.letter.render import sealed
 from armin.sampling import NearestDonors, PrivateCopula
 from armin.sampling.anonymous import coarse, grouped, unique_rows
 from armin.sampling.neighbours import Neighbours
+from armin_desk.letter import write_letter
+from armin_desk.letter.render import sealed
 
 ROOT = Path(__file__).resolve().parents[2]
 STEERING = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0x061C]))

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from armin.desk.workers import end_with_parent
 from armin.errors import DataError
+from armin_desk.workers import end_with_parent
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ from armin.errors import ArminError, DataError, ModelError, ParameterError
 from armin.explain import ARMIN, ImputationAR, RobustAR
 from armin.explain.estimator import Explainer
 from armin.learned import slim
-from armin.letter.own import OwnWords, check_words, read_words
 from armin.prefit import Prefit
 from armin.recourse.origin import Origin
 from armin.sampling import NativeMissing
 from armin.schema import Schema
+from armin.words.own import OwnWords, check_words, read_words
 
 __all__ = ["Bundle", "load_bundle", "save_bundle"]
 

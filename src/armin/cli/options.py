@@ -15,16 +15,18 @@ from typer.core import TyperCommand, TyperOption
 
 __all__ = [
     "Answers",
+    "BundleFile",
     "Key",
     "Kind",
     "Listing",
     "Method",
     "Output",
     "People",
-    "Sender",
     "Settings",
     "Source",
     "Training",
+    "Trust",
+    "TrustedKeys",
     "spread",
 ]
 
@@ -83,6 +85,10 @@ Key = Annotated[
         help="The Ed25519 private key to sign with.",
         show_default="your own, which is made when it is first needed",
     ),
+]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Do load it, whoever signed it, even if that runs the code it holds."),
 ]
 TrustedKeys = Annotated[
     list[Path] | None,
@@ -198,28 +204,6 @@ class Settings:
         if "reapply" in found:
             found["reapply"] = str(found["reapply"])
         return found
-
-
-@dataclass(frozen=True)
-class Sender:
-    """Who writes, and by which rules."""
-
-    organisation: Annotated[
-        str, typer.Option(metavar="NAME", help="Who sends it; a pack other than plain needs the address too.")
-    ] = ""
-    pack: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|FILE.toml", help="What it must say: plain, us-credit, eu-credit, eu-employment, education."
-        ),
-    ] = "plain"
-    fields: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="What the pack needs to be told; see docs/letter.md.")
-    ] = None
-    templates: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Your own texts and templates; the templates run as your code."),
-    ] = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The commands that prepare and serve: schema, calibrate, serve, demo, warm-up."""
+"""The commands that prepare and show: schema, calibrate, demo, warm-up."""
 
 from __future__ import annotations
 
@@ -12,27 +12,21 @@ import typer
 from armin.cli.app import app, told_plainly
 from armin.cli.files import check_columns, read_table, without_label
 from armin.cli.hygiene import escaped, tell
-from armin.cli.letters import read_fields
-from armin.cli.limits import Limits
-from armin.cli.options import BundleFile, Key, Kind, Sender, TrustedKeys, spread
+from armin.cli.options import Key, Kind, Trust, TrustedKeys
+from armin.cli.plugins import DEMOS, find
 from armin.cli.run import on_terminal
 from armin.cli.source import open_bundle, signing_key
-from armin.errors import DataError, MissingDependencyError, ParameterError
+from armin.errors import MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from armin.promise import Calibration
 
-__all__ = ["calibrate", "demo", "guess_schema", "serve", "warm_up"]
+__all__ = ["calibrate", "demo", "guess_schema", "warm_up"]
 
-Trust = Annotated[
-    bool,
-    typer.Option("--trust", help="Do load it, whoever signed it, even if that runs the code it holds."),
-]
 MOST_LABELS = 10
 """With more labels than this, a column holds no decisions that have names."""
-WEB = 'The desk needs the library {name!r}. Install it with: pip install "armin[web]"'
 
 
 @app.command("schema")
@@ -144,60 +138,9 @@ def _outcome(test: Calibration) -> str:
 
 
 @app.command()
-@spread
-def serve(
-    bundle: BundleFile,
-    limits: Limits,
-    sender: Sender,
-    host: Annotated[str, typer.Option(help="Where to listen; others than this machine need a key.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen.")] = 8000,
-    workers: Annotated[int, typer.Option(min=1, help="How many processes; one for each core is a good choice.")] = 1,
-    api_key_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with the key that callers must send.")
-    ] = None,
-    trusted_key: TrustedKeys = None,
-    trust: Trust = False,
-) -> None:
-    """Serve the desk: a page for people and an HTTP API for programs.
-
-    Example: armin serve loans.armin
-
-    Example: armin serve loans.armin --host 0.0.0.0 --api-key-file key.txt --workers 4 --organisation "Example Bank"
-    """
-    with told_plainly():
-        try:
-            from armin.desk.serve import serve as serve_desk
-            from armin.desk.settings import DeskSettings
-        except ModuleNotFoundError as error:
-            raise MissingDependencyError(WEB.format(name=error.name)) from None
-        settings = DeskSettings(
-            api_key=_key(api_key_file), organisation=sender.organisation, pack=sender.pack,
-            fields=read_fields(sender.fields)[0], templates=sender.templates, **limits.settings(),
-        )  # fmt: skip
-        name = f"[{host}]" if ":" in host and not host.startswith("[") else host
-        serve_desk(
-            bundle, host=host, port=port, workers=workers, trust=trust, settings=settings,
-            trusted_keys=tuple(trusted_key or ()),
-            ready=lambda: typer.echo(f"The desk is at http://{name}:{port}/ - stop it with Ctrl+C.", err=True),
-        )  # fmt: skip
-
-
-def _key(file: Path | None) -> str:
-    if file is None:
-        return ""
-    try:
-        key = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeError) as error:
-        raise DataError(f"--api-key-file {str(file)!r} cannot be read ({type(error).__name__}).") from None
-    if not key:
-        raise DataError(f"--api-key-file {str(file)!r} is empty. Put the key into its first line.")
-    return key
-
-
-@app.command()
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the picture.")] = Path("out"),
-    web: Annotated[bool, typer.Option("--web", help="Open the desk on built-in data instead.")] = False,
+    web: Annotated[bool, typer.Option("--web", help="Open the desk of armin-desk on built-in data instead.")] = False,
     port: Annotated[int, typer.Option(help="Where the desk listens.")] = 8000,
     browser: Annotated[bool, typer.Option(help="Whether to open the desk in a browser.")] = True,
 ) -> None:
@@ -207,11 +150,12 @@ def demo(
     """
     with told_plainly():
         if web:
-            try:
-                from armin.desk.demo import run_demo
-            except ModuleNotFoundError as error:
-                raise MissingDependencyError(WEB.format(name=error.name)) from None
-            run_demo(port=port, open_browser=browser)
+            found = find(DEMOS)
+            if not found:
+                raise MissingDependencyError(
+                    "The desk is a package of its own, which is not installed. Install it with: pip install armin-desk"
+                )
+            found[0].load()(port=port, open_browser=browser)
             return
         _tell_story(out)
 
@@ -231,7 +175,8 @@ def _tell_story(out: Path) -> None:
         raise ParameterError(f"--out {str(out)!r} cannot be written to: {error.strerror}.") from None
     typer.echo(f" {picture}")
     typer.echo(" Now with your own model: armin explain --help")
-    typer.echo(" The desk for people who do not program: armin demo --web")
+    if find(DEMOS):
+        typer.echo(" The desk for people who do not program: armin demo --web")
 
 
 def _from_here(file: Path) -> Path:
