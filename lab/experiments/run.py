@@ -293,7 +293,7 @@ def on_nobody() -> Row:
     return {"valid": False, "cost": None, "sign": None, "n_changes": None, "changes": []}
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=4)
 def _memory(world: World, how: str) -> dict[Any, Any]:
     return {}
 
@@ -303,9 +303,15 @@ def context_of(people: People, cell: Cell) -> Context:
     world, settings = people.world, cell.variant.settings
     published = settings.grid == "published"
     kind = "published" if published else "" if world.fit_all else cell.experiment.blanks
+    raw = None
+    if published and not world.fit_all:
+        raw = Context(
+            world.classifier, people.schema.widened(world.train), world.desired, world.train, world.labels, settings,
+            _memory(world, "raw"), trimmed=world.schema,
+        )  # fmt: skip
     return Context(
         world.classifier, published_schema(people) if published else people.schema, world.desired,
-        world.train.head(MOST_ROWS), world.labels.head(MOST_ROWS), settings, _memory(world, kind),
+        world.train.head(MOST_ROWS), world.labels.head(MOST_ROWS), settings, _memory(world, kind), raw,
     )  # fmt: skip
 
 

@@ -229,13 +229,15 @@ def make_people(world: World, blanks: str, missing: int, count: int, mask: int =
     Parameters
     ----------
     world : who is rejected
-    blanks : "mcar", "mar" or "mar:COLUMN:DRIVER", "mnar" or "mnar:COLUMN", "column:NAME", "real"
+    blanks : "mcar", "mar" or "mar:COLUMN:DRIVER", "mnar" or "mnar:COLUMN", "column:NAME", "real"; "mar@train" and
+        "mnar@train" take the median of the training rows, as published, instead of that of the test rows
     missing : how many values are lost completely at random
     count : how many people
     mask : which blanks, where chance makes them; other splits have other ones
     """
     test, rejected = world.test, world.rejected
     how, _, column = blanks.partition(":")
+    how = how.partition("@")[0]
     if how == "real":
         rows = test[rejected & test.isna().any(axis=1).to_numpy() & ~test.isna().all(axis=1).to_numpy()].head(count)
         return People(world, world.schema, rows, None)
@@ -261,6 +263,7 @@ def make_people(world: World, blanks: str, missing: int, count: int, mask: int =
 def _made(world: World, blanks: str) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
     """The test rows with one column blank at random or not at random, and whose it is."""
     how, _, names = blanks.partition(":")
+    how, _, of = how.partition("@")
     column, _, driver = (names or "MonthlyIncome:age").partition(":")
     for name in (column, driver) if how == "mar" else (column,):
         if name not in world.test:
@@ -268,6 +271,10 @@ def _made(world: World, blanks: str) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
                 f"Blanks {blanks!r} need the column {name!r}, which {world.dataset} does not have. Its columns are: "
                 f"{', '.join(map(str, world.test))}. Write mar:COLUMN:DRIVER or mnar:COLUMN."
             )
+    if of == "train":
+        decides = driver if how == "mar" else column
+        hidden = (world.test[decides] > world.train[decides].median()).to_numpy()
+        return world.test.assign(**{column: world.test[column].mask(hidden)}), hidden
     made = mar(world.test, column, driver=driver) if how == "mar" else mnar(world.test, column)
     return made.X, made.mask[column].to_numpy()
 
@@ -276,7 +283,8 @@ def _first(world: World, blanks: str, count: int = 100) -> pd.DataFrame:
     """The people that a mechanism can choose from, the first hundred of each."""
     test, rejected = world.test, world.rejected
     how, _, names = blanks.partition(":")
+    how, at, of = how.partition("@")
     if how not in ("mar", "mnar"):
         return test[rejected].head(count)
-    kinds = ["mar", "mnar"] if not names else [blanks]
+    kinds = [f"mar{at}{of}", f"mnar{at}{of}"] if not names else [blanks]
     return pd.concat([test[rejected & _made(world, kind)[1]].head(count) for kind in kinds])

@@ -72,6 +72,8 @@ class PublishedOptions:
         self.schema = context.schema
         self.most = context.settings.max_options - 1
         self.low, self.high = np.nanmin(context.codes, axis=0), np.nanmax(context.codes, axis=0)
+        if context.trimmed is not None:
+            self.low, self.high = np.array([(f.low_code, f.high_code) for f in context.trimmed]).T
         self.thresholds = _thresholds(context)
 
     def grid(self, codes: FloatArray, people: FloatArray) -> ActionGrid:

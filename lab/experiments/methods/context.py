@@ -72,6 +72,11 @@ class Context:
     settings: Settings
     memory: dict[Any, Any] = field(default_factory=dict)
     """What is fitted once; contexts of one world and schema share it."""
+    raw: Context | None = None
+    """Where bounds are trimmed to quantiles, the same world as published: imputers, cost and completions learn from
+    all training rows as they are, and the quantiles bound actions only."""
+    trimmed: Schema | None = None
+    """With the bounds of published actions, where they are not those of the training rows."""
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` made the first time somebody asked for ``key``."""
@@ -92,13 +97,15 @@ class Context:
 
     def cost_named(self, kind: str) -> Prefit:
         """TLPS in base 2 with a kernel density, the 1/MAD-weighted l1, or one of the two as published."""
+        if self.raw is not None:
+            return self.raw.cost_named(kind)
         raw = {
             "tlps": TotalLogPercentileShift(base=2, estimate="kde"),
             "mad": WeightedL1(),
             "tlps-published": PublishedPercentileShift(),
             "l1-published": PublishedL1(),
         }[kind]
-        found: Prefit = self.remember(kind, lambda: Prefit(raw.fit(self.codes, self.schema)))
+        found: Prefit = self.remember(kind, lambda: Prefit(raw.fit(self.codes, self.trimmed or self.schema)))
         return found
 
     def sampler(self, spec: Any) -> Prefit:

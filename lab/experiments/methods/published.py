@@ -38,6 +38,7 @@ class AsPublished:
     clipped = False
 
     def fit(self, context: Context) -> Self:
+        context = context.raw or context
         self.context_, settings = context, context.settings
         sampler = PosteriorDraws(centred=self.centred, clipped=self.clipped)
         self.explainer_ = ARMIN(
@@ -102,6 +103,7 @@ class _Imputation(AsPublished):
 
     def fit(self, context: Context) -> Self:
         super().fit(context)
+        context = self.context_
         self.imputer_: ScikitImputer = context.remember(
             ("imputer", self.which), lambda: ScikitImputer(self.which, clipped=False).fit(context.codes, context.schema)
         )

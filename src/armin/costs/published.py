@@ -40,7 +40,7 @@ class PublishedPercentileShift(
     """TLPS in base 2 with the distribution function of the published experiments.
 
     Q is the running sum of a Gaussian kernel density on the grid of the column, from the least to the largest training
-    value in published steps, kept 1e-6 away from 0 and 1, and linear between the points. A density at 0 and 1 makes
+    value within the bounds of the schema in published steps, kept 1e-6 away from 0 and 1, and linear between the points. A density at 0 and 1 makes
     the upper end of a column with two values nearly 1, so that a switch costs about 20, where
     :class:`~armin.costs.TotalLogPercentileShift` with its smoothed frequencies says 1 to 5. A change of category is
     charged for both indicator columns.
@@ -112,6 +112,8 @@ def _function(feature: Feature, present: FloatArray) -> tuple[FloatArray, FloatA
     from scipy.stats import gaussian_kde
 
     low, high = float(present.min(initial=np.inf)), float(present.max(initial=-np.inf))
+    if feature.is_number:  # published bounds are quantiles for one data set; the density is that of all values
+        low, high = max(low, feature.low_code), min(high, feature.high_code)
     if not low < high:  # nobody knows how unusual another value is
         low, high = (0.0, 1.0) if feature.kind == "categorical" else (feature.low_code, feature.high_code)
         return np.array([low, high]), np.array([0.5, 1 - BUFFER])
