@@ -193,7 +193,7 @@ Which columns stand behind an output is
   still has the last word on every plan.
 
 A step that mixes more columns than that (PCA before trees, a normaliser of whole rows) is not followed. With
-`method="auto"` the classifier is then asked as a black box, with a `BlackBoxWarning` that says why, and how long all
+`method="auto"`, the default, the classifier is then asked as a black box, with a `BlackBoxWarning` that says why, and how long all
 choices with one and with two changes take at the classifier's measured speed; the answer says "searched in order of
 cost". Any other method refuses. Where the features that belong together have more than 200,000 combinations below
 the best known cost, these are searched in pieces, the cheaper options of a feature first; and where blanks are among features that
@@ -237,7 +237,7 @@ and 3 of RF's. All are proved since; the slowest takes 1.4, 4 and 11.5 s.
 
 `KNNImputer` and `IterativeImputer` fill a blank from the other columns, so that they are followed where nothing is blank: a complete row
 passes them unchanged. That is all that `reapply="disclosed"` asks for; the row with its blanks is left to the model itself. `reapply="blank"`,
-`"either"` and `NativeMissing` are refused with the way out `method="blackbox"`.
+`"either"` and `NativeMissing` are refused with the way out `ExpertOptions(method="blackbox")`.
 
 ## Native categories and blanks
 
@@ -272,7 +272,7 @@ A booster with native categories is given the raw frame. What it does to that fr
 
 ## A black box
 
-With `method="blackbox"` any fitted classifier is only asked: choices in the order of their cost, until the first that
+With `options=ExpertOptions(method="blackbox")` any fitted classifier is only asked: choices in the order of their cost, until the first that
 is accepted. That is exact when it ends, and it says so when it does not. It is the way for
 
 - kernel machines, neighbours, Gaussian processes;

@@ -74,7 +74,7 @@ def _cell(now: dict[str, Any], dataset: str, model: str, rows: int) -> int:
     from lab.benchmarks.mile import reaching
 
     cell = make_cell(dataset, model, rows)
-    cell.explainer.set_params(n_fresh=1000)
+    cell.explainer.set_params(options__n_fresh=1000)
     now["cell"] = {
         "complete": (cell.explainer, cell.complete),
         "amount": (cell.explainer, cell.masked),

@@ -30,7 +30,7 @@ def work(model: str, count: int) -> None:
 
     warnings.filterwarnings("ignore")
     cell = make_cell("FICO", model, count)
-    cell.explainer.set_params(n_fresh=1000)
+    cell.explainer.set_params(options__n_fresh=1000)
     explainers = {"complete": cell.explainer, "2 blanks": cell.explainer, "reached": reaching(cell).explainer}
     for line in sys.stdin:
         kind, i, what = json.loads(line)

@@ -56,7 +56,9 @@ def run_cell(data: Data, model: str, missing: int, rows: int, changes: int) -> l
 
 def _explainer(classifier: Any, schema: Schema, known: Any, X: pd.DataFrame, changes: int) -> ARMIN:
     """Costs and completions do not depend on the mode: they are learned once."""
-    explainer = ARMIN(classifier, schema, desired=1, decision="complete", n_fresh=300, max_changes=changes)
+    explainer = ARMIN.from_settings(
+        classifier, schema, desired=1, decision="complete", n_fresh=300, max_changes=changes
+    )
     return explainer.bind(X.iloc[:0], cost=known.cost, sampler=known.sampler)
 
 

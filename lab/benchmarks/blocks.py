@@ -92,7 +92,7 @@ def explain_both(dataset: str, made: Made, model: str, rows: int, blanks: int) -
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's number of iterations, reached or not
             classifier = make_pipeline(steps, StandardScaler(), clone(MODELS[model]())).fit(train, y)
-        explainers[name] = ARMIN(
+        explainers[name] = ARMIN.from_settings(
             classifier, data.schema.widened(data.X), desired=0,
             cost=TotalLogPercentileShift(base=2, estimate="kde"), confidence=0.75, n_samples=100, max_changes=4,
             max_options=100, grid="paper", n_fresh=0, time_limit=60.0, decision="complete", method="search",
@@ -123,11 +123,13 @@ def explain_both(dataset: str, made: Made, model: str, rows: int, blanks: int) -
 def compared(explainer: ARMIN, rows: pd.DataFrame) -> tuple[int, int]:
     """In how many cases that brute force can finish it finds the same cost."""
     same = 0
-    small = explainer.set_params(max_options=12, max_changes=2)
+    small = explainer.set_params(options__max_options=12, max_changes=2)
     for i in range(len(rows)):
-        costs = [small.set_params(method=m).explain(rows.iloc[i : i + 1]).cost for m in ("search", "enumerate")]
+        costs = [
+            small.set_params(options__method=m).explain(rows.iloc[i : i + 1]).cost for m in ("search", "enumerate")
+        ]
         same += costs[0] == costs[1] or bool(np.isclose(costs[0] or 0.0, costs[1] or 0.0, rtol=1e-9))
-    explainer.set_params(max_options=100, max_changes=4, method="search")
+    explainer.set_params(options__max_options=100, max_changes=4, options__method="search")
     return same, len(rows)
 
 

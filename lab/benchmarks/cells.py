@@ -118,7 +118,7 @@ def make_cell(
             classifier = made(train, y_train)
         else:
             classifier = make_pipeline(data.encoder, MODELS[model]()).fit(train, y_train)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         classifier,
         schema.widened(data.X),
         desired=0,

@@ -127,7 +127,7 @@ def problems_of(cliff: Cliff, rows: int) -> list[Problem]:
     model = make_pipeline(StandardScaler(), cliff.model())
     train, test = frame[:3000], frame[3000:]
     model.fit(train, y[:3000])
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         model,
         Schema.infer(frame),
         desired=0,

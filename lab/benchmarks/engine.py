@@ -148,9 +148,9 @@ def run_scaling(cell: Cell, count: int) -> dict[str, float]:
     """Whole path and five alternatives over a single solve; ten thousand completions over a hundred."""
     rows = [cell.masked.iloc[[i]] for i in range(min(count, len(cell.masked)))]
     problems = [cell.explainer.problem(row) for row in rows]
-    many = cell.explainer.set_params(n_samples=10_000)
+    many = cell.explainer.set_params(options__n_samples=10_000)
     large = [many.problem(row) for row in rows]
-    cell.explainer.set_params(n_samples=100)
+    cell.explainer.set_params(options__n_samples=100)
     single = [_seconds(lambda p=p: solve(p, "search")) for p in problems]
     path = [_seconds(lambda p=p: solve_path(p, "search")) for p in problems]
     best = [_seconds(lambda p=p: solve_best(p, 5)) for p in problems]

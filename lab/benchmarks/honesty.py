@@ -36,9 +36,9 @@ DATASETS = ("FICO", "Attrition", "Student", "WineQuality", "GiveMeCredit", "Adul
 LEVEL, FRESH, OTHER_SEED = 0.75, 1000, 20_261_116
 RATES = {"claim": 0.025, "share": float(norm.sf(norm.ppf(0.975) / np.sqrt(2)))}
 WAYS: dict[str, dict[str, Any]] = {
-    "before": {"checks": False, "n_samples": 100},
-    "checks": {"checks": True, "n_samples": 100},
-    "wide": {"checks": False, "n_samples": 1000},
+    "before": {"options__checks": False, "options__n_samples": 100},
+    "checks": {"options__checks": True, "options__n_samples": 100},
+    "wide": {"options__checks": False, "options__n_samples": 1000},
 }
 
 
@@ -86,7 +86,7 @@ def run_cell(dataset: str, model: str, rows: int, wide: int) -> list[Plan]:
     data = load(dataset)
     X, others, y = data.split()
     classifier = train(model, X, y, data.desired)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         classifier, data.schema.widened(data.X), desired=1, decision="complete", confidence=LEVEL, n_fresh=FRESH
     ).fit(X)
     people = others[~accepted(classifier, others)].head(rows)

@@ -123,7 +123,7 @@ def wall(call: Callable[[], Any]) -> float:
 def floors(explainer: ARMIN, row: pd.DataFrame, train: pd.DataFrame) -> dict[str, float]:
     """CPU milliseconds of what no code around it can save: the model's own ``predict``, and one search."""
     blank = bool(row.isna().any(axis=None))
-    n = 2 * explainer.n_samples + explainer.n_fresh if blank else 2
+    n = 2 * explainer.options.n_samples + explainer.options.n_fresh if blank else 2
     asked = train.iloc[:n]
     problem = explainer.problem(row)
     return {
@@ -211,7 +211,7 @@ def main() -> None:
     found: dict[str, Any] = {"machine": machine(), "rows": args.rows, "dataset": args.dataset, "models": {}}
     for model in args.models:
         cell = make_cell(args.dataset, model, args.rows + WARM)
-        cell.explainer.set_params(n_fresh=1000)
+        cell.explainer.set_params(options__n_fresh=1000)
         cases = {"complete": cell.complete, "2 blanks": cell.masked}
         found["models"][model] = {kind: measure(cell, frame) for kind, frame in cases.items()}
         found["models"][model][REACHED] = measure(reaching(cell), cell.masked)

@@ -74,7 +74,7 @@ def _robust(robust: RobustAR, row: pd.DataFrame, truth: pd.DataFrame) -> tuple[b
 def run_cell(dataset: str, model: str, missing: int, count: int, seconds: float) -> list[Person]:
     """One cell of the table."""
     cell = make_cell(dataset, model, count, n_missing=missing)
-    explainer = cell.explainer.set_params(time_limit=seconds)
+    explainer = cell.explainer.set_params(options__time_limit=seconds)
     own = {k: v for k, v in explainer.get_params(deep=False).items() if k in RobustAR._get_param_names()}
     robust = RobustAR(**own).fit(cell.train)
     tried, kept = [], []

@@ -37,7 +37,7 @@ def work(model: str, count: int) -> None:
     cell = make_cell("FICO", model, count)
     rows = [cell.masked.iloc[[i]] for i in range(count)]
     usual = [cell.explainer.problem(row) for row in rows]
-    large = [cell.explainer.set_params(n_samples=10_000).problem(row) for row in rows]
+    large = [cell.explainer.set_params(options__n_samples=10_000).problem(row) for row in rows]
     ways: dict[str, Callable[[int], float | None]] = {
         "single": lambda i: solve(usual[i], "search").cost,
         "path": lambda i: solve_path(usual[i], "search")[-1].solution.cost,

@@ -236,7 +236,9 @@ def outcome(kind: str, make: Callable[[], Any], method: str = "auto") -> str:
         person = whole[classifier.predict(whole) == 0].iloc[0].copy()
         person["hours"] = np.nan
         try:
-            explainer = ARMIN(classifier, Schema.infer(X), desired=1, method=method, n_samples=30, time_limit=20).fit(X)
+            explainer = ARMIN.from_settings(
+                classifier, Schema.infer(X), desired=1, method=method, n_samples=30, time_limit=20
+            ).fit(X)
             answer = explainer.explain(person)
         except ArminError as error:
             asked = "" if method == "blackbox" else f" With method='blackbox': {outcome(kind, make, 'blackbox')}."

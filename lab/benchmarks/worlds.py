@@ -190,7 +190,9 @@ def _promised(
         model = train(name, X, y, data.desired)
         rejected = ~accepted(model, masked)
         for reapply in ("disclosed", "either"):
-            explainer = ARMIN(model, schema, desired=1, promise=test, reapply=reapply, n_samples=50, n_fresh=0)
+            explainer = ARMIN.from_settings(
+                model, schema, desired=1, promise=test, reapply=reapply, n_samples=50, n_fresh=0
+            )
             explainer.bind(X.iloc[:0], cost=known.cost, sampler=known.sampler)
             explainer.calibrate(people, blanks=None if random else chosen)
             yield (name, reapply), _try(explainer, masked[rejected][:rows], unseen[rejected][:rows])
@@ -302,7 +304,9 @@ def _hidden(data: Data, hiding: Hiding, seed: int, rows: int, n_people: int) -> 
     known = ARMIN(model, schema, desired=1).fit(X).fitted_
     for whom, missingness in tests.items():
         test = Promise(0.9, n_people=n_people, missingness=missingness)
-        explainer = ARMIN(model, schema, desired=1, decision="complete", promise=test, n_samples=50, n_fresh=0)
+        explainer = ARMIN.from_settings(
+            model, schema, desired=1, decision="complete", promise=test, n_samples=50, n_fresh=0
+        )
         explainer.bind(X.iloc[:0], cost=known.cost, sampler=known.sampler)
         if whom == "those who hide":
             explainer.calibrate(people, submitted=hides(people).X)

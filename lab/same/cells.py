@@ -48,7 +48,7 @@ def _answer(explainer: ARMIN, row: pd.DataFrame) -> Any:
 def _paper() -> Iterator[tuple[str, ARMIN, pd.DataFrame]]:
     for dataset, model in CELLS:
         cell = make_cell(dataset, model, ROWS)
-        cell.explainer.set_params(n_fresh=FRESH)
+        cell.explainer.set_params(options__n_fresh=FRESH)
         yield f"{dataset} {model} complete", cell.explainer, cell.complete
         yield f"{dataset} {model} amount", cell.explainer, cell.masked
         yield f"{dataset} {model} value", reaching(cell).explainer, cell.masked

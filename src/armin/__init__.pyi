@@ -4,6 +4,7 @@ from .bundle import load_bundle as load_bundle
 from .bundle import save_bundle as save_bundle
 from .errors import ArminError as ArminError
 from .explain import ARMIN as ARMIN
+from .explain import ExpertOptions as ExpertOptions
 from .explain import ImputationAR as ImputationAR
 from .explain import RobustAR as RobustAR
 from .explain import compare as compare

@@ -62,7 +62,7 @@ def world() -> World:
 
 @pytest.fixture(scope="module")
 def fitted(world: World) -> ARMIN:
-    return ARMIN(world.classifier, world.schema, desired="yes", n_samples=20).fit(world.X)
+    return ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=20).fit(world.X)
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +281,9 @@ def test_unknown_types_are_named_where_they_were_taken_on_trust(tmp_path: Path) 
 
     frame = pd.DataFrame(X, columns=list("abc"))
     model = KNeighborsClassifier().fit(frame, Y)
-    explainer = ARMIN(model, Schema.infer(frame), desired=1, method="blackbox", sampler="uniform", n_samples=5)
+    explainer = ARMIN.from_settings(
+        model, Schema.infer(frame), desired=1, method="blackbox", sampler="uniform", n_samples=5
+    )
     file = save_bundle(tmp_path / "b", explainer.fit(frame), trust=True)
     needs = inspect_bundle(file)["trust"]
     assert any("KDTree" in name for name in needs)
@@ -448,7 +450,7 @@ def test_what_packs_too_well_is_stored_as_it_is(tmp_path: Path) -> None:
     frame = pd.DataFrame(X, columns=list("abc"))
     model = LogisticRegression().fit(frame, Y)
     model.spare_ = np.zeros(2**19)
-    explainer = ARMIN(model, Schema.infer(frame), desired=1, sampler="uniform", n_samples=5).fit(frame)
+    explainer = ARMIN.from_settings(model, Schema.infer(frame), desired=1, sampler="uniform", n_samples=5).fit(frame)
     file = save_bundle(tmp_path / "b", explainer)
     assert load_bundle(file).explainer.classifier.spare_.shape == (2**19,)
 
@@ -686,7 +688,9 @@ def test_catboost_is_loaded_as_it_was_packed(tmp_path: Path) -> None:
     catboost = pytest.importorskip("catboost")
     frame = pd.DataFrame(X, columns=list("abc"))
     model = catboost.CatBoostClassifier(2, depth=2, verbose=False, allow_writing_files=False).fit(frame, Y)
-    explainer = ARMIN(model, Schema.infer(frame), desired=1, sampler="uniform", n_samples=5, n_fresh=20).fit(frame)
+    explainer = ARMIN.from_settings(
+        model, Schema.infer(frame), desired=1, sampler="uniform", n_samples=5, n_fresh=20
+    ).fit(frame)
     file = save_bundle(tmp_path / "b", explainer)
     assert inspect_bundle(file)["trust"] == []
     row = frame[model.predict(frame) == 0].head(1)
@@ -700,7 +704,7 @@ def test_estimators_of_scikit_learn_need_no_trust(tmp_path: Path) -> None:
 
     frame = pd.DataFrame(X, columns=list("abc"))
     model = NearestCentroid().fit(frame, Y)
-    explainer = ARMIN(model, Schema.infer(frame), desired=1, method="blackbox", n_samples=5).fit(frame)
+    explainer = ARMIN.from_settings(model, Schema.infer(frame), desired=1, method="blackbox", n_samples=5).fit(frame)
     load_bundle(save_bundle(tmp_path / "b", explainer))
 
 

@@ -79,7 +79,7 @@ def world() -> World:
 
 @pytest.fixture(scope="module")
 def fitted(world: World) -> ARMIN:
-    return ARMIN(world.classifier, world.schema, desired="yes", n_samples=20).fit(world.X)
+    return ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=20).fit(world.X)
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def check_same(
 ) -> None:
     world = make_world(seed, kind, holes)
     more: dict[str, Any] = {"n_samples": 8} if method is not ImputationAR else {"imputer": imputer}
-    explainer = method(
+    explainer = method.from_settings(
         world.classifier,
         world.schema,
         desired="yes",
@@ -187,7 +187,9 @@ def test_models_that_are_checked_need_no_trust(name: str) -> None:
     encoder = world.classifier[0]
     y = (world.y == "yes").astype(int)
     classifier = make_pipeline(encoder, LIBRARY_MODELS[name]()).fit(world.X, y)
-    explainer = ARMIN(classifier, world.schema, desired=1, n_samples=5, max_changes=1, n_fresh=20).fit(world.X)
+    explainer = ARMIN.from_settings(classifier, world.schema, desired=1, n_samples=5, max_changes=1, n_fresh=20).fit(
+        world.X
+    )
     assert said(there_and_back(explainer), world.row) == said(explainer, world.row)
 
 
@@ -234,13 +236,13 @@ def test_categories_of_every_type_survive() -> None:
     X = pd.DataFrame({"yes": rng.choice([True, False], 60), "k": rng.choice([1, 2, 10], 60), "x": rng.normal(size=60)})
     classifier = LogisticRegression().fit(X, X["x"] + X["yes"] > 0.5)
     schema = Schema.infer(X, kinds={"k": "categorical"})
-    explainer = ARMIN(classifier, schema, desired=np.True_, n_samples=10).fit(X)
+    explainer = ARMIN.from_settings(classifier, schema, desired=np.True_, n_samples=10).fit(X)
     row = {"yes": None, "k": 2, "x": -1.0}
     assert said(there_and_back(explainer), row) == said(explainer, row)
 
 
 def test_a_promise_survives(world: World) -> None:
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", promise=Promise(0.5, n_people=12), n_samples=8, n_fresh=0
     )
     explainer.fit(world.X[:60], people=world.X[60:])
@@ -432,7 +434,7 @@ def draw(row: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
 def test_functions_are_refused_by_name(
     world: World, option: dict[str, Any], name: str, trust: bool, tmp_path: Path
 ) -> None:
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", **option).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", **option).fit(world.X)
     with pytest.raises(ParameterError, match=f"'{name}'"):
         save_bundle(tmp_path / "b", explainer, trust=trust)
     assert not (tmp_path / "b").exists()
@@ -465,7 +467,9 @@ def test_unknown_types_need_trust(world: World, which: str, tmp_path: Path) -> N
     else:
         classifier = make_pipeline(world.classifier[0], KNeighborsClassifier()).fit(world.X, world.y)
         name = r"KDTree|ArgKmin|EuclideanDistance"
-    explainer = ARMIN(classifier, world.schema, desired="yes", sampler=sampler, method="blackbox", n_samples=5)
+    explainer = ARMIN.from_settings(
+        classifier, world.schema, desired="yes", sampler=sampler, method="blackbox", n_samples=5
+    )
     explainer.fit(world.X)
     file = tmp_path / "b.armin"
     with pytest.raises(ModelError, match=name) as refusal:

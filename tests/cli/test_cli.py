@@ -132,7 +132,9 @@ def test_settings_arrive(desk: Desk) -> None:
     (found,) = lines_of(desk.call("--trust", "--json", *more))
     assert found["confidence"]["asked"] == 0.6
     assert found["validity"]["of"] == 20
-    explainer = ARMIN(desk.classifier, desk.schema, desired=1, sampler="uniform", confidence=0.6, n_samples=20)
+    explainer = ARMIN.from_settings(
+        desk.classifier, desk.schema, desired=1, sampler="uniform", confidence=0.6, n_samples=20
+    )
     recourse = explainer.fit(desk.X).explain({"income": None, "debt": 40, "cover": "NA"})
     assert found["fresh"] == recourse.to_dict()["fresh"]
     two, one = (lines_of(desk.call("--trust", "--json", rows="25,40,NA\n", max_changes=k))[0] for k in ("2", "1"))

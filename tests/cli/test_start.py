@@ -45,7 +45,7 @@ def test_help_imports_nothing_heavy() -> None:
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("skops")
     world = make_world(3)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=20).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=20).fit(world.X)
     return save_bundle(tmp_path_factory.mktemp("start") / "b.armin", explainer)
 
 

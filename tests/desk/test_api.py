@@ -827,7 +827,7 @@ def slow():
     X = pd.DataFrame({f"x{i}": rng.integers(0, 100, 500) for i in range(12)})
     y = np.where(np.sin(X / 12).sum(axis=1) > 2, "yes", "no")
     network = make_pipeline(StandardScaler(), MLPClassifier((40, 40), max_iter=60, random_state=0)).fit(X, y)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         network, Schema.infer(X), desired="yes", method="search", max_changes=6, time_limit=600.0, sampler="marginal",
         n_fresh=0, confidence=0.95,
     ).fit(X)  # fmt: skip

@@ -50,7 +50,9 @@ def made_up(mode):
     encode = make_column_transformer((OneHotEncoder(), ["kind of home"]), remainder="passthrough")
     model = make_pipeline(encode, LogisticRegression(max_iter=500)).fit(X, y)
     schema = Schema.infer(X, immutable=["income"])
-    explainer = ARMIN(model, schema, desired="approved", sampler="marginal", n_samples=5, n_fresh=0).fit(X)
+    explainer = ARMIN.from_settings(model, schema, desired="approved", sampler="marginal", n_samples=5, n_fresh=0).fit(
+        X
+    )
     bundle = SimpleNamespace(explainer=explainer, title="Loans", people=(), manifest={})
     app = create_app(bundle, DeskSettings(hosts=("*",), time_limit=2.0, grace=60.0))
     generation = GenerationConfig(modes=[mode], deterministic=True)

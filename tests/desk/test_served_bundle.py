@@ -33,7 +33,9 @@ LOANS = make_loans(300)
 
 def packed(file: Path, **settings: object) -> Path:
     words = {"sampler": "private", "n_samples": 5, "n_fresh": 0} | settings
-    return save_bundle(file, ARMIN(LOANS.classifier, LOANS.schema, desired="approved", **words).fit(LOANS.X))
+    return save_bundle(
+        file, ARMIN.from_settings(LOANS.classifier, LOANS.schema, desired="approved", **words).fit(LOANS.X)
+    )
 
 
 def test_a_worker_refuses_another_file_than_the_desk_was_started_with(tmp_path: Path, monkeypatch: Any) -> None:

@@ -103,7 +103,9 @@ def world() -> World:
 
 
 def explainer_of(world: World, **settings: Any) -> ARMIN:
-    return ARMIN(world.classifier, world.schema, desired="yes", n_samples=20, n_fresh=50, **settings).fit(world.X)
+    return ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=20, n_fresh=50, **settings).fit(
+        world.X
+    )
 
 
 def advice(explainer: Any, world: World) -> tuple[Any, ...]:
@@ -339,7 +341,9 @@ def test_a_model_reader(define: Define, monkeypatch: pytest.MonkeyPatch) -> None
 
     X = pd.DataFrame({"years": rng.integers(0, 40, 300), "saved": rng.integers(0, 10, 300)})
     settings = {"desired": "approved", "n_samples": 30, "n_fresh": 0}
-    explainer, asked = (ARMIN(card, Schema.infer(X), method=how, **settings).fit(X) for how in ("auto", "blackbox"))
+    explainer, asked = (
+        ARMIN.from_settings(card, Schema.infer(X), method=how, **settings).fit(X) for how in ("auto", "blackbox")
+    )
     assert isinstance(explainer.fitted_.read.model, LinearModel)
     assert isinstance(asked.fitted_.read.model, BlackBox)
     row = {"years": 5, "saved": None}

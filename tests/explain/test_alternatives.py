@@ -164,7 +164,7 @@ def spares(one: Way, other: Way) -> bool:
 @given(seed=SEEDS, count=st.integers(2, 3))
 def test_whoever_lists_all_choices_finds_no_better_ways(seed: int, count: int) -> None:
     world = make_world(seed)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", sampler="donors",
         n_samples=12, n_fresh=0, max_changes=3, max_options=4,
     ).fit(world.X)  # fmt: skip
@@ -200,7 +200,7 @@ def test_whoever_lists_all_choices_finds_no_better_ways(seed: int, count: int) -
 def test_what_fresh_completions_do_not_confirm_is_replaced(seed: int, count: int, worse: int) -> None:
     """A path has the surest plans by one sample; where another disagrees, more plans are looked at."""
     world = make_world(seed)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", sampler="donors",
         n_samples=12, n_fresh=60, max_changes=3, max_options=5,
     ).fit(world.X)  # fmt: skip
@@ -218,7 +218,9 @@ class Flatterer:
 
 def test_shares_are_those_of_the_model_itself_where_its_reading_disagrees(monkeypatch: pytest.MonkeyPatch) -> None:
     world = make_world(0, blanks=2)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", sampler="donors", n_samples=12, n_fresh=50)
+    explainer = ARMIN.from_settings(
+        world.classifier, world.schema, desired="yes", sampler="donors", n_samples=12, n_fresh=50
+    )
     plans = explainer.fit(world.X).alternatives(world.row, 3)
     assert len(plans) > 1
     monkeypatch.setattr(module, "_Reading", lambda read: Flatterer())

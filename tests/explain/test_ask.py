@@ -46,7 +46,9 @@ def schema_for(people, **more):
 
 def explainer_for(people, model, method=ARMIN, schema=None, **more):
     given = {"n_samples": 60, "n_fresh": 200, **more}
-    return method(model, schema or schema_for(people, immutable=["f_noise"]), desired="yes", **given).fit(people)
+    return method.from_settings(model, schema or schema_for(people, immutable=["f_noise"]), desired="yes", **given).fit(
+        people
+    )
 
 
 @pytest.mark.parametrize("method", [ARMIN, RobustAR])
@@ -131,7 +133,7 @@ def test_the_expected_cost_is_the_average_that_theory_gives():
     def draw(row, n, rng):
         return pd.DataFrame({"kind": rng.choice(["a", "b"], n, p=[0.3, 0.7])})
 
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         Needs().fit(frame), schema, desired="yes", sampler=draw, cost="l1", confidence=1.0, method="blackbox",
         n_samples=400, n_fresh=0,
     ).fit(X)  # fmt: skip
@@ -172,7 +174,9 @@ def test_the_chance_of_being_accepted_already_does_not_know_the_rejection(people
 def test_order_of_columns_and_calls_do_not_matter():
     for seed in (1,):
         world = make_world(seed, "tree", blanks=2)
-        explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=30, max_options=8).fit(world.X)
+        explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=30, max_options=8).fit(
+            world.X
+        )
         answer = explainer.ask(world.row, n_values=6)
         turned = dict(reversed(world.row.items()))
         again = explainer.ask(pd.DataFrame([turned], dtype=object), n_values=6)
@@ -233,7 +237,9 @@ def test_a_plan_that_only_telling_makes_possible(people):
 def test_a_guess_is_compared_as_it_is(people):
     """Where blanks are guessed once there is no chance in the plans: another plan is other advice."""
     model = linear([1, -1, 0], -1)
-    naive = ImputationAR(model, schema_for(people, immutable=["f_income"]), desired="yes", n_fresh=100).fit(people)
+    naive = ImputationAR.from_settings(
+        model, schema_for(people, immutable=["f_income"]), desired="yes", n_fresh=100
+    ).fit(people)
     answer = naive.ask({"f_income": None, "f_debt": 18, "f_noise": None}, n_values=6)
     matters = {question.feature.name: question.matters for question in answer.questions}
     assert matters == {"f_income": True, "f_noise": False}
@@ -267,7 +273,7 @@ def test_refusals(people):
 @pytest.mark.parametrize("kind", ["linear", "forest"])
 def test_remembering_changes_nothing(kind):
     world = make_world(2, kind, blanks=2)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=5).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=5).fit(world.X)
     codes = world.schema.encode(world.X)
     fitted = explainer.fitted_
     plain, memory = fitted.read.encode.encode, RememberingJudge(fitted.oracle)
@@ -291,7 +297,7 @@ class Stricter:
 def test_where_the_reading_is_wrong_the_model_itself_decides(kind):
     """Telling every value, first as the reading has it and then by the model: nothing of the reading is left."""
     world = make_world(2, kind, blanks=2)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=8, n_fresh=0).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=8, n_fresh=0).fit(world.X)
     fitted, codes = explainer.current, world.schema.encode(world.row)[0]
     (first, _) = np.flatnonzero(np.isnan(codes)).tolist()
     told = np.unique(world.schema.encode(world.X)[:, first])[:4]

@@ -121,7 +121,7 @@ def check_rows(seeds: range) -> set[str]:
             ["auto", "complete", None][seed % 3 if seed % 2 else 0],
             ["disclosed", "either"][seed % 5 == 0],
         )
-        explainer = ARMIN(
+        explainer = ARMIN.from_settings(
             model, schema, desired="yes", n_samples=10, n_fresh=40, sampler="donors", max_changes=2, max_options=5,
             decision=decision, reapply=reapply,
         ).fit(X)  # fmt: skip

@@ -61,7 +61,9 @@ def people(n=24):
 
 def explainer(fault="", folder="", **more):
     model = Touchy(folder=str(folder)).fit(TRAIN, LABELS)
-    fitted = ARMIN(model, SCHEMA, desired=1, n_samples=20, n_fresh=50, sampler="donors", **more).fit(TRAIN)
+    fitted = ARMIN.from_settings(model, SCHEMA, desired=1, n_samples=20, n_fresh=50, sampler="donors", **more).fit(
+        TRAIN
+    )
     fitted.classifier.fault = fault
     return fitted
 

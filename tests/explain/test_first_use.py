@@ -99,7 +99,7 @@ def settled(notes: list[str]) -> dict[str, Any]:
 
 @cache
 def explainer() -> ARMIN:
-    return ARMIN(model(), guessed(table())[0], desired=1, **FEW).fit(table())
+    return ARMIN.from_settings(model(), guessed(table())[0], desired=1, **FEW).fit(table())
 
 
 def someone(**told: Any) -> dict[str, Any]:
@@ -241,7 +241,7 @@ def test_names_that_only_look_like_it(name: str) -> None:
 
 def same_plan(frame: pd.DataFrame, schema: Schema) -> None:
     """A plan on all columns, with and without what is carried along."""
-    fitted = ARMIN(model(), schema, desired=1, **FEW).fit(frame)
+    fitted = ARMIN.from_settings(model(), schema, desired=1, **FEW).fit(frame)
     plan = fitted.explain(someone())
     assert plan.found
     assert model().predict(plan.apply(pd.DataFrame([someone()]))).tolist() == [1]
@@ -305,7 +305,7 @@ def numbers() -> pd.DataFrame:
 
 
 def fit_on_numbers(classifier: Any, **said: Any) -> ARMIN:
-    return ARMIN(classifier, Schema.infer(numbers()), **{"desired": "yes", **FEW, **said}).fit(numbers())
+    return ARMIN.from_settings(classifier, Schema.infer(numbers()), **{"desired": "yes", **FEW, **said}).fit(numbers())
 
 
 def test_a_plain_function() -> None:
@@ -409,7 +409,9 @@ WAYS_OUT: dict[str, Callable[[], Any]] = {
     "one row to explain_many": lambda: found(someone()),
     "many rows to explain": lambda: len(explainer().explain_many(table().head(2))) == 2,
     "an unknown category": lambda: more_categories()["foreign_worker"].code("maybe") == 2,
-    "out of bounds": lambda: found(someone(income=900), ARMIN(model(), wider(), desired=1, **FEW).fit(table())),
+    "out of bounds": lambda: found(
+        someone(income=900), ARMIN.from_settings(model(), wider(), desired=1, **FEW).fit(table())
+    ),
     "a wrong label": lambda: found(someone()),  # one of the labels that the message lists
     "protected and free": lambda: Feature(
         "sex", "categorical", categories=("f", "m"), protected=False, direction="any"
@@ -449,7 +451,7 @@ def test_the_number_of_the_row_is_no_advice(tmp_path: Path) -> None:
 
 def test_ways_out_of_rows_that_do_not_fit() -> None:
     wider = explainer().schema.update(bounds={"income": (0, 10**6)})
-    assert ARMIN(model(), wider, desired=1, **FEW).fit(table()).explain(someone(income=900)).found
+    assert ARMIN.from_settings(model(), wider, desired=1, **FEW).fit(table()).explain(someone(income=900)).found
     assert explainer().schema.widened(pd.DataFrame([someone(income=900)]))["income"].upper == 900
     assert explainer().explain(pd.DataFrame([someone(extra=1)]).drop(columns=["extra"])).found
     freed = explainer().schema.update(mutable=["age", "debt"])
@@ -472,7 +474,7 @@ def test_arrow_tables() -> None:
     frame = arrow.Table.from_pandas(table())
     schema, _ = guessed(frame)
     assert schema == guessed(table())[0]
-    fitted = ARMIN(model(), schema, desired=1, **FEW).fit(frame)
+    fitted = ARMIN.from_settings(model(), schema, desired=1, **FEW).fit(frame)
     assert fitted.explain(someone()) == explainer().explain(someone())
     many = fitted.explain_many(frame.slice(0, 3))
     assert list(many) == list(explainer().explain_many(table().head(3)))
@@ -486,7 +488,7 @@ def test_polars_frames() -> None:
     frame = polars.DataFrame(table().to_dict("list"))
     schema, _ = guessed(frame)
     assert schema == guessed(table())[0]
-    fitted = ARMIN(model(), schema, desired=1, **FEW).fit(frame)
+    fitted = ARMIN.from_settings(model(), schema, desired=1, **FEW).fit(frame)
     assert fitted.explain(someone()) == explainer().explain(someone())
     with pytest.raises(DataError, match=r"table\.collect\(\)"):
         Schema.infer(frame.lazy())
@@ -506,7 +508,7 @@ def test_many_answers_print_as_a_table() -> None:
     assert html.count("<tr>") == 4
     assert (
         "<script>"
-        not in ARMIN(model(), explainer().schema.update(labels={"debt": "<script>"}), desired=1, **FEW)
+        not in ARMIN.from_settings(model(), explainer().schema.update(labels={"debt": "<script>"}), desired=1, **FEW)
         .fit(table())
         .explain_many(table().head(2))
         ._repr_html_()
@@ -516,7 +518,7 @@ def test_many_answers_print_as_a_table() -> None:
 def test_decisions_have_names_everywhere(tmp_path: Path) -> None:
     schema = explainer().schema.with_decisions({1: "granted", 0: "refused"})
     assert Schema.from_toml(schema.to_toml()) == schema
-    named = ARMIN(model(), schema, desired=1, **FEW).fit(table())
+    named = ARMIN.from_settings(model(), schema, desired=1, **FEW).fit(table())
     plan = named.explain(someone())
     assert "“granted”" in str(plan)
     assert "“1”" not in str(plan)
@@ -534,7 +536,7 @@ def test_names_with_spaces_and_a_library_that_remembers_others(tmp_path: Path) -
     trained = lightgbm.LGBMClassifier(n_estimators=4, verbose=-1).fit(frame, labels())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        given = ARMIN(trained, Schema.infer(frame), desired=1, **FEW).fit(frame)
+        given = ARMIN.from_settings(trained, Schema.infer(frame), desired=1, **FEW).fit(frame)
         row = frame[trained.predict(frame) == 0].iloc[[0]]
         plan = given.explain(row)
         assert trained.predict(plan.apply(row)).tolist() == [1]
@@ -581,8 +583,8 @@ def test_what_can_be_explained_can_be_bundled(way: str, tmp_path: Path) -> None:
     if way in BUNDLED:
         frame = frame.assign(worker=pd.Categorical(table()["foreign_worker"]))
     fitted = (BUNDLED | FILLED)[way]().fit(frame, labels())
-    given = ARMIN(fitted, Schema.infer(frame), desired=1, **FEW).fit(frame)
-    asked = ARMIN(fitted, Schema.infer(frame), desired=1, method="blackbox", **FEW).fit(frame)
+    given = ARMIN.from_settings(fitted, Schema.infer(frame), desired=1, **FEW).fit(frame)
+    asked = ARMIN.from_settings(fitted, Schema.infer(frame), desired=1, method="blackbox", **FEW).fit(frame)
     loaded = load_bundle(save_bundle(tmp_path / "a.armin", given)).explainer
     rows = frame[fitted.predict(frame) == 0].dropna().head(3)
     for row in [*rows.to_dict("records"), {**rows.iloc[0].to_dict(), "debt": None}]:

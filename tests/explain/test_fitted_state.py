@@ -9,13 +9,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from armin import ARMIN, Schema
+from armin import ARMIN, ImputationAR, Schema
 from armin.errors import ArminError, DataError, ModelError, ParameterError
 from armin.explain.advise import advise
 from armin.explain.calibrate import run_trials
 from armin.explain.compare import compare
-from armin.explain.constraints import check_parameters
 from armin.explain.draw import fresh_of
+from armin.explain.parameters import check_parameters
 from armin.explain.telling import Teller
 from armin.explain.world import find_world
 from armin.promise import Promise
@@ -44,7 +44,7 @@ FILLING.fit(X, np.where(X.sum(axis=1) > 1500, "yes", "no"))
 
 def explainer(**more: object) -> ARMIN:
     given = {"n_samples": 12, "n_fresh": 30, "sampler": "uniform"} | more
-    return ARMIN(MODEL, SCHEMA, desired="yes", **given)
+    return ARMIN.from_settings(MODEL, SCHEMA, desired="yes", **given)
 
 
 @pytest.mark.parametrize("given", [X, X.to_numpy()], ids=["frame", "array"])
@@ -157,9 +157,8 @@ def test_whoever_can_change_nothing_has_no_plan_at_any_level() -> None:
 
 
 def test_a_row_that_is_accepted_with_its_blanks_needs_nothing() -> None:
-    found = ARMIN(FILLING, SCHEMA, desired="yes", n_samples=12, n_fresh=30, sampler="uniform").fit(X).explain(
-        {"a": 950, "b": None, "c": 950}
-    )  # fmt: skip
+    filled = ARMIN.from_settings(FILLING, SCHEMA, desired="yes", n_samples=12, n_fresh=30, sampler="uniform")
+    found = filled.fit(X).explain({"a": 950, "b": None, "c": 950})
     assert found.outcome == "already_accepted"
     assert (found.cost, found.bound, found.gap, found.cost_range) == (0.0, 0.0, 0.0, (0.0, 0.0, 0.0))
     assert (found.validity.accepted, found.validity.of) == (1.0, 1.0)
@@ -172,7 +171,7 @@ def test_a_row_that_is_accepted_with_its_blanks_needs_nothing() -> None:
 @pytest.mark.parametrize("name", ["cost", "sampler", "imputer", "promise"])
 def test_names_that_nobody_knows_are_refused_before_anything_is_learned(name: str) -> None:
     with pytest.raises(ArminError):
-        check_parameters("ARMIN", {name: "foo"})
+        check_parameters(ImputationAR if name == "imputer" else ARMIN, {name: "foo"})
 
 
 def test_fresh_completions_that_doubt_a_plan_make_it_ask_for_more() -> None:
@@ -202,7 +201,10 @@ def test_a_promise_is_tested_for_the_blanks_of_the_row_at_hand() -> None:
 @pytest.mark.parametrize("reapply", ["blank", "either"])
 def test_acting_now_is_judged_by_the_row_where_the_model_decides_about_it(reapply: str) -> None:
     given = {"n_samples": 12, "n_fresh": 30, "sampler": "uniform", "confidence": 0.6, "reapply": reapply}
-    fitted, codes = ARMIN(FILLING, SCHEMA, desired="yes", **given).fit(X).current, np.array([200.0, np.nan, np.nan])
+    fitted, codes = (
+        ARMIN.from_settings(FILLING, SCHEMA, desired="yes", **given).fit(X).current,
+        np.array([200.0, np.nan, np.nan]),
+    )
     teller, plan = Teller(fitted, codes, ("b",), lambda row: None), advise(fitted, codes, ["b"])
     told = teller.tell(1, 4)
     assert told is not None

@@ -21,7 +21,7 @@ from worlds import make_world
 @pytest.fixture(scope="module")
 def crowd():
     world = make_world(3, "forest", blanks=2)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", n_samples=20, n_fresh=100, sampler="donors", max_options=8
     ).fit(world.X)
     frame = world.X.head(12).copy()
@@ -87,7 +87,7 @@ def test_many_rows_are_tested_once_for_each_pattern_before_they_are_shared_out(m
 
     loans, asked = make_loans(), []
     half = len(loans.X) // 2
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         loans.classifier, loans.schema, desired="approved", promise=Promise(0.7, n_people=12), n_samples=20, n_fresh=0
     ).fit(loans.X[:half], people=loans.X[half:])
     original = methods.calibrate

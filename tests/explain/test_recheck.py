@@ -41,7 +41,9 @@ from worlds import MODELS, make_world
 def test_an_answer_survives_its_dictionary(seed: int, kind: str, method: Any, blanks: int) -> None:
     world = make_world(seed, kind, blanks=blanks)
     options = {} if method is ImputationAR else {"n_samples": 8}
-    explainer = method(world.classifier, world.schema, desired="yes", n_fresh=20, max_options=5, **options)
+    explainer = method.from_settings(
+        world.classifier, world.schema, desired="yes", n_fresh=20, max_options=5, **options
+    )
     answer = explainer.fit(world.X).explain(world.row)
     for twin in (
         Recourse.from_dict(answer.to_dict() | {"row": 7}, world.schema),
@@ -98,7 +100,9 @@ def test_other_texts_are_refused(plan: Recourse, loans: Any) -> None:
 @given(seed=st.integers(0, 10_000), kind=st.sampled_from(sorted(MODELS)), blanks=st.integers(0, 2))
 def test_the_same_explainer_says_the_same_share(seed: int, kind: str, blanks: int) -> None:
     world = make_world(seed, kind, blanks=blanks)
-    one = ARMIN(world.classifier, world.schema, desired="yes", n_samples=8, n_fresh=40, max_options=5).fit(world.X)
+    one = ARMIN.from_settings(
+        world.classifier, world.schema, desired="yes", n_samples=8, n_fresh=40, max_options=5
+    ).fit(world.X)
     answer = one.explain(world.row)
     found = one.recheck(answer, world.row)
     if not answer.found:

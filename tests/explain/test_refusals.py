@@ -41,7 +41,9 @@ def world():
 
 
 def explainer(world, **parameters):
-    return ARMIN(world.classifier, world.schema, **{"desired": "yes", "n_samples": 5, "n_fresh": 0, **parameters})
+    return ARMIN.from_settings(
+        world.classifier, world.schema, **{"desired": "yes", "n_samples": 5, "n_fresh": 0, **parameters}
+    )
 
 
 def test_an_unfitted_model(world):
@@ -60,11 +62,11 @@ def test_a_model_that_is_not_supported_names_what_is_and_works_as_a_black_box(wo
     model = KNeighborsClassifier().fit(numbers, world.y)
     schema = Schema.infer(numbers, step={"rate": 2.0})
     with pytest.raises(ModelError, match=r"(?s)KNeighborsClassifier.*LogisticRegression.*register_reader.*blackbox"):
-        ARMIN(model, schema, desired="yes", method="search").fit(numbers)
+        ARMIN.from_settings(model, schema, desired="yes", method="search").fit(numbers)
     with pytest.warns(BlackBoxWarning, match=r"KNeighborsClassifier.*supported_models.*in order of cost"):
-        asked = ARMIN(model, schema, desired="yes", max_options=8, n_samples=10).fit(numbers)
+        asked = ARMIN.from_settings(model, schema, desired="yes", max_options=8, n_samples=10).fit(numbers)
     assert asked.explain({"amount": 0, "rate": None}).outcome == "plan"
-    box = ARMIN(model, schema, desired="yes", method="blackbox", max_options=8, n_samples=10).fit(numbers)
+    box = ARMIN.from_settings(model, schema, desired="yes", method="blackbox", max_options=8, n_samples=10).fit(numbers)
     answer = box.explain({"amount": 0, "rate": None})
     assert answer.outcome == "plan"
     assert answer.validity.share >= 0.75
@@ -77,9 +79,9 @@ def test_what_a_reader_does_not_take_is_asked_in_order_of_cost(world):
     model = CalibratedClassifierCV(network, method="isotonic", cv=2).fit(numbers, world.y)
     schema = Schema.infer(numbers, step={"rate": 2.0})
     with pytest.raises(UnreadableError, match=r"MLPClassifier is neither"):
-        ARMIN(model, schema, desired="yes", method="search").fit(numbers)
+        ARMIN.from_settings(model, schema, desired="yes", method="search").fit(numbers)
     with pytest.warns(BlackBoxWarning, match=r"MLPClassifier is neither.*in order of cost"):
-        asked = ARMIN(model, schema, desired="yes", max_options=8, n_samples=10).fit(numbers)
+        asked = ARMIN.from_settings(model, schema, desired="yes", max_options=8, n_samples=10).fit(numbers)
     assert asked.explain({"amount": 0, "rate": None}).found
 
 
@@ -113,7 +115,7 @@ def test_every_parameter_is_checked_and_named(world, name, value):
     parameters = {"desired": "yes", "n_samples": 5, "n_fresh": 0, "method": "milo", name: value}
     schema = parameters.pop("schema", world.schema)
     with pytest.raises(ParameterError, match=rf"(?s){name}.*{value if value is not None else 'NoneType'}"):
-        ARMIN(world.classifier, schema, **parameters).fit(world.X).explain(world.row)
+        ARMIN.from_settings(world.classifier, schema, **parameters).fit(world.X).explain(world.row)
 
 
 def test_unknown_columns(world):
@@ -196,7 +198,7 @@ def test_a_category_that_the_classifier_does_not_take(method):
     X = pd.DataFrame({"town": towns, "n": range(40)})
     encode = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
     model = make_pipeline(encode, LogisticRegression()).fit(X, X.n > 20)
-    explainer = ARMIN(model, Schema.infer(X), desired=True, method=method).fit(X)
+    explainer = ARMIN.from_settings(model, Schema.infer(X), desired=True, method=method).fit(X)
     with pytest.raises(RefusedError, match=r"The classifier raised ValueError: .*'Oslo'.*schema"):
         explainer.explain({"town": "Lima", "n": 3})
     with pytest.raises(RefusedError, match="Oslo"):
@@ -218,7 +220,9 @@ class Silent(ClassifierMixin, BaseEstimator):
 
 def test_a_classifier_that_refuses_blanks_without_a_word():
     X = np.column_stack([np.arange(40.0), np.arange(40.0) % 3])
-    explainer = ARMIN(Silent().fit(X, X[:, 0] > 20), Schema.infer(X), desired=True, method="blackbox").fit(X)
+    explainer = ARMIN.from_settings(
+        Silent().fit(X, X[:, 0] > 20), Schema.infer(X), desired=True, method="blackbox"
+    ).fit(X)
     assert explainer.explain([3.0, None]).found
     explainer.set_params(decision="blank")
     with pytest.raises(ModelError, match=r"does not take them \(AssertionError\)"):
@@ -245,7 +249,7 @@ def test_one_failing_row_does_not_lose_the_others(world):
 def test_arguments_are_never_changed(world):
     X, row = world.X.copy(), dict(world.row)
     for cls in (ARMIN, RobustAR, ImputationAR):
-        cls(world.classifier, world.schema, desired="yes", n_fresh=0).fit(world.X).explain(row)
+        cls.from_settings(world.classifier, world.schema, desired="yes", n_fresh=0).fit(world.X).explain(row)
     pd.testing.assert_frame_equal(X, world.X)
     assert row == world.row
 

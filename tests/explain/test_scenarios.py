@@ -31,7 +31,7 @@ DECISIONS = ["complete", "blank", None]
 def explainer_for(world: Any, **more: Any) -> ARMIN:
     X, model, schema, _ = world
     given = {"n_samples": 8, "n_fresh": 0, "sampler": "donors", "max_changes": 2, "max_options": 6} | more
-    return ARMIN(model, schema, desired="yes", **given).fit(X)
+    return ARMIN.from_settings(model, schema, desired="yes", **given).fit(X)
 
 
 def frame_of(row: dict[str, Any], X: pd.DataFrame) -> pd.DataFrame:
@@ -195,7 +195,7 @@ def test_a_model_that_takes_no_blanks_has_one_world_and_says_so():
     X = pd.DataFrame({"a": rng.normal(size=200).round(1), "b": rng.normal(size=200).round(1)})
     model = LogisticRegression().fit(X, np.where(X.sum(axis=1) > 0.5, "yes", "no"))
     row = {"a": None, "b": -1.0}
-    explainer = ARMIN(model, Schema.infer(X), desired="yes", n_samples=20, n_fresh=50).fit(X)
+    explainer = ARMIN.from_settings(model, Schema.infer(X), desired="yes", n_samples=20, n_fresh=50).fit(X)
     answer = explainer.explain(row)
     assert (answer.world.decision, answer.world.reapply, answer.world.submitted) == ("complete", "disclosed", None)
     assert answer.resubmitted is None

@@ -25,7 +25,7 @@ REAPPLY = pytest.mark.parametrize("reapply", ["disclosed", "blank", "either"])
 def desk() -> tuple[ARMIN, pd.DataFrame, np.ndarray]:
     """The tutorial's explainer, people who do not tell their income, and whom the model accepts as they stand."""
     X, others, model, schema = tutorial()
-    explainer = ARMIN(model, schema, desired="approved", n_fresh=200).fit(X)
+    explainer = ARMIN.from_settings(model, schema, desired="approved", n_fresh=200).fit(X)
     people = others.dropna().head(40).assign(Income=np.nan)
     return explainer, people, model.predict(people) == "approved"
 
@@ -49,7 +49,7 @@ def boosted() -> tuple[ARMIN, pd.DataFrame]:
     X.loc[rng.random(n) < 0.1, "debts"] = np.nan
     model = HistGradientBoostingClassifier(max_iter=30, max_leaf_nodes=6, random_state=0).fit(X, y)
     schema = Schema.infer(X, immutable=["years"], decrease_only=["debts"], blanks={"savings": "freeze"})
-    explainer = ARMIN(model, schema, desired="yes", n_samples=40, n_fresh=100).fit(X[:700])
+    explainer = ARMIN.from_settings(model, schema, desired="yes", n_samples=40, n_fresh=100).fit(X[:700])
     holed = X[700:][X[700:].isna().any(axis=1)]
     return explainer, holed[model.predict(holed) == "no"].head(40)
 
@@ -140,7 +140,7 @@ def test_calibration_holds_in_every_world_with_known_truth(decision: Any, reappl
     model = make_pipeline(SimpleImputer().set_output(transform="pandas"), LogisticRegression()).fit(holed, y)
     schema = Schema.infer(train, bounds={"a": (-6, 6), "b": (-6, 6), "c": (-6, 6)}, immutable=["a"])
     test = Promise(0.8, n_people=60)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         model, schema, desired=1, promise=test, decision=decision, reapply=reapply, n_samples=30, n_fresh=0
     ).fit(train, people=world(10))
     broken = all_plans = all_failures = 0

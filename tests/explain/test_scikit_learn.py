@@ -14,10 +14,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from armin import ARMIN, ImputationAR, Prefit, RobustAR
+from armin import ARMIN, ExpertOptions, ImputationAR, Prefit, RobustAR
 from armin.costs import WeightedL1
 from armin.errors import ArminError, NotFittedError, ParameterError
-from armin.explain.constraints import CONSTRAINTS
+from armin.explain.parameters import constraints
 from armin.problem import Solution
 from armin.sampling import NearestDonors
 from armin.solve import solve
@@ -35,7 +35,12 @@ def made(cls: type, kind: str, **more: Any) -> tuple[Any, Any]:
     settings = SETTINGS | ({"method": "blackbox"} if kind == "blackbox" else {}) | more
     if cls is not ImputationAR:
         settings = {"n_samples": 10} | settings
-    return world, cls(world.classifier, world.schema, **settings)
+    return world, cls.from_settings(world.classifier, world.schema, **settings)
+
+
+def spelled(name: str) -> str:
+    """A parameter as ``set_params`` names it."""
+    return f"options__{name}" if name in ExpertOptions().get_params() else name
 
 
 def advise(explainer: Any, row: dict[str, Any]) -> Any:
@@ -81,7 +86,9 @@ def test_boosters_with_categories_and_blanks_are_kept_too(library: str) -> None:
         model = pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=5, num_leaves=4, verbose=-1)
     else:
         model = HistGradientBoostingClassifier(max_iter=5, categorical_features="from_dtype")
-    explainer = ARMIN(model.fit(X, y), world.schema, **(SETTINGS | {"desired": 1, "n_samples": 10})).fit(X)
+    explainer = ARMIN.from_settings(model.fit(X, y), world.schema, **(SETTINGS | {"desired": 1, "n_samples": 10})).fit(
+        X
+    )
     answer = explainer.explain(world.row)
     assert pickle.loads(pickle.dumps(explainer)).explain(world.row) == answer
 
@@ -111,10 +118,40 @@ def test_parameters_are_stored_untouched_and_can_be_set(method: type, kind: str)
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_options_are_parameters_of_their_own(method: type) -> None:
+    """They are seen, set, cloned and refused by name; the object that holds them does not change."""
+    world = make_world(4, "linear")
+    options = ExpertOptions(time_limit=5.0)
+    explainer = method(world.classifier, world.schema, desired="yes", options=options)
+    assert len(explainer.get_params(deep=False)) <= 13  # options beside at most twelve
+    assert explainer.get_params()["options__time_limit"] == 5.0
+    other = clone(explainer).set_params(options__time_limit=7.0, options__n_fresh=20, max_changes=1)
+    assert (other.options, explainer.options) == (ExpertOptions(time_limit=7.0, n_fresh=20), options)
+    flat = method.from_settings(world.classifier, world.schema, desired="yes", time_limit=7.0, n_fresh=20)
+    assert flat.options == other.options
+    assert flat.set_params(max_changes=1).fit(world.X).explain(world.row) == other.fit(world.X).explain(world.row)
+    with pytest.raises(AttributeError):
+        options.time_limit = 7.0
+    with pytest.raises(ParameterError, match=r"ExpertOptions has no option 'speed'\. It has margin"):
+        explainer.set_params(options__speed=3)
+    with pytest.raises(ParameterError, match=f"{method.__name__} has no parameter 'speed'. It has .*time_limit"):
+        method.from_settings(world.classifier, world.schema, desired="yes", speed=3)
+    with pytest.raises(ParameterError, match=r"'options' parameter of .* must be an ExpertOptions"):
+        explainer.set_params(options={"time_limit": 5}).fit(world.X)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_what_needs_no_learning_may_change_after_fit_and_what_does_is_refused(method: type) -> None:
     world, explainer = made(method, "linear")
     explainer.fit(world.X)
-    explainer.set_params(max_changes=1, random_state=3, n_fresh=5, time_limit=30.0, method="milo", solver="highs")
+    explainer.set_params(
+        max_changes=1,
+        random_state=3,
+        options__n_fresh=5,
+        options__time_limit=30.0,
+        options__method="milo",
+        options__solver="highs",
+    )
     changed = explainer.explain(world.row)
     again = made(method, "linear", max_changes=1, random_state=3, n_fresh=5, time_limit=30.0, method="milo")[1]
     assert changed == again.fit(world.X).explain(world.row)
@@ -123,7 +160,7 @@ def test_what_needs_no_learning_may_change_after_fit_and_what_does_is_refused(me
         "schema": world.schema.update(immutable=["amount"]), "classifier": clone(world.classifier),
         "method": "blackbox",
     }.items():  # fmt: skip
-        other = copy(explainer).set_params(**{name: value})
+        other = copy(explainer).set_params(**{spelled(name): value})
         with pytest.raises(ParameterError, match=f"The '{name}' parameter of {method.__name__} was changed after fit"):
             other.explain(world.row)
     same = copy(explainer).set_params(sampler="donors", cost="tlps")  # said again, not changed
@@ -155,21 +192,21 @@ WRONG: dict[str, list[Any]] = {
 
 
 def test_every_parameter_has_wrong_values_to_try() -> None:
-    assert set(CONSTRAINTS) <= set(WRONG)
+    assert set().union(*map(constraints, METHODS)) - {"options"} <= set(WRONG)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_parameter_is_refused_by_fit_and_by_every_answer(method: type, name: str) -> None:
     world, explainer = made(method, "linear")
-    if name not in explainer.get_params(deep=False):
+    if spelled(name) not in explainer.get_params():
         pytest.skip(f"{method.__name__} has no {name!r}")
     fitted = copy(explainer).fit(world.X)
     for value in WRONG[name]:
         with pytest.raises(ArminError, match=name):
-            copy(explainer).set_params(**{name: value}).fit(world.X)
+            copy(explainer).set_params(**{spelled(name): value}).fit(world.X)
         with pytest.raises(ArminError, match=name):
-            copy(fitted).set_params(**{name: value}).explain(world.row)
+            copy(fitted).set_params(**{spelled(name): value}).explain(world.row)
 
 
 def test_the_tags_tell_the_truth_about_blanks() -> None:
@@ -220,5 +257,7 @@ def test_arrays_in_arrays_out() -> None:
     from armin import Schema
 
     schema = Schema.infer(world.X[["amount", "rate"]])
-    explainer = ARMIN(LogisticRegression().fit(numbers, world.y), schema, desired="yes", n_fresh=0).fit(numbers)
+    explainer = ARMIN.from_settings(LogisticRegression().fit(numbers, world.y), schema, desired="yes", n_fresh=0).fit(
+        numbers
+    )
     assert explainer.explain(np.array([0.0, np.nan])).found in (True, False)

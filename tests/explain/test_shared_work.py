@@ -64,7 +64,7 @@ def test_law_rows_that_share_values_go_down_trees_as_each_alone(seed: int, share
 @pytest.mark.parametrize("reapply", ["disclosed", "blank", "either"])
 def test_inputs_and_prices_of_a_problem_are_those_of_each_candidate(kind: str, reapply: Any) -> None:
     world, frame = crowd(kind, 7, n=6)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=0, max_options=7, reapply=reapply
     ).fit(world.X)
     rng, fitted = np.random.default_rng(0), explainer.current
@@ -88,7 +88,7 @@ def test_inputs_and_prices_of_a_problem_are_those_of_each_candidate(kind: str, r
 @pytest.mark.parametrize("n_fresh", [40, 150])  # of more than 64, equal ones are looked at once
 def test_inputs_of_fresh_completions_are_those_of_each(kind: str, n_fresh: int) -> None:
     world, frame = crowd(kind, 7, n=9)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", n_samples=9, n_fresh=n_fresh, max_options=7, decision="complete"
     ).fit(world.X)
     rng, fitted, seen = np.random.default_rng(0), explainer.current, 0
@@ -111,7 +111,7 @@ def test_inputs_of_fresh_completions_are_those_of_each(kind: str, n_fresh: int) 
 @pytest.mark.parametrize("kind", MODELS)
 def test_fresh_completions_that_are_equal_are_judged_as_each_would_be(kind: str) -> None:
     world, frame = crowd(kind, 7, n=9)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", n_samples=9, n_fresh=150, max_options=7, decision="complete"
     ).fit(world.X)
     rng, fitted, seen = np.random.default_rng(0), explainer.current, 0
@@ -154,7 +154,7 @@ def test_law_points_that_are_not_judged_would_not_be_chosen(
     kind: str, strict: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, frame = crowd(kind, 5, n=12)
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", n_samples=9, n_fresh=300, confidence=0.6, max_options=12
     ).fit(world.X)
     if strict:  # a model that refuses some of what its reading accepts
@@ -183,7 +183,7 @@ def test_rows_without_blanks_are_known_to_be_complete() -> None:
 @pytest.mark.parametrize("kind", ["linear", "forest"])
 def test_a_stored_encoder_forgets_and_finds_out_again(kind: str) -> None:
     world, _ = crowd(kind, 3)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=5, n_fresh=0).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=5, n_fresh=0).fit(world.X)
     encode = explainer.fitted_.read.encode
     codes = world.schema.encode(world.X)[:20]
     inputs = encode(codes)

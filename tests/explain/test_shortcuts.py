@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from armin import ARMIN, ImputationAR, RobustAR
+from armin import ARMIN, ExpertOptions, ImputationAR, RobustAR
 from armin.explain import threads
 from armin.explain.advise import advise, pose
 from armin.explain.threads import one_thread
@@ -40,7 +40,9 @@ from worlds import MODELS
 def test_law_many_rows_get_the_answers_that_each_gets_alone(kind: str, method: Any) -> None:
     world, frame = crowd(kind, 3)
     few = {} if method is ImputationAR else {"n_samples": 15}
-    explainer = method(world.classifier, world.schema, desired="yes", n_fresh=60, max_options=8, **few).fit(world.X)
+    explainer = method.from_settings(
+        world.classifier, world.schema, desired="yes", n_fresh=60, max_options=8, **few
+    ).fit(world.X)
     together = explainer.explain_many(frame)
     alone = [explainer.explain(row) for row in frame.to_dict("records")]
     assert [said(one) for one in together] == [said(one) for one in alone]
@@ -49,7 +51,9 @@ def test_law_many_rows_get_the_answers_that_each_gets_alone(kind: str, method: A
 @pytest.mark.parametrize("kind", ["linear", "forest"])
 def test_rows_about_which_the_model_is_misread_are_explained_by_the_model(kind: str) -> None:
     world, frame = crowd(kind, 2, n=12)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=10, n_fresh=40).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=10, n_fresh=40).fit(
+        world.X
+    )
     by_reading = [said(one) for one in explainer.explain_many(frame)]
     model = Stricter(explainer.fitted_.decision, world.schema.position("amount"), 5)
     explainer.fitted_ = replace(explainer.fitted_, decision=model, oracle=model)
@@ -61,7 +65,9 @@ def test_rows_about_which_the_model_is_misread_are_explained_by_the_model(kind: 
 def test_a_row_that_fails_fails_alone() -> None:
     world, frame = crowd("forest", 1)
     frame.iloc[2, 0] = 99
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=10, n_fresh=20).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=10, n_fresh=20).fit(
+        world.X
+    )
     answers = list(explainer.explain_many(frame))
     assert [isinstance(one, Failure) for one in answers] == [i == 2 for i in range(len(frame))]
     assert answers[2].index == frame.index[2]
@@ -70,7 +76,8 @@ def test_a_row_that_fails_fails_alone() -> None:
 @pytest.mark.parametrize("kind", ["linear", "forest"])
 def test_what_is_remembered_holds_for_everybody_and_is_never_changed(kind: str) -> None:
     world, frame = crowd(kind, 5, n=12)
-    fresh = lambda: ARMIN(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30).fit(world.X)  # noqa: E731
+    options = ExpertOptions(n_samples=12, n_fresh=30)
+    fresh = lambda: ARMIN(world.classifier, world.schema, desired="yes", options=options).fit(world.X)  # noqa: E731
     explainer = fresh()
     answers = [said(explainer.explain(row)) for row in frame.to_dict("records")]
     kept = explainer.fitted_.remembered._priced
@@ -84,7 +91,7 @@ def test_what_is_remembered_holds_for_everybody_and_is_never_changed(kind: str) 
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_problem_that_was_stated_from_what_is_remembered_passes_every_check(kind: str) -> None:
     world, frame = crowd(kind, 2, n=12)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=0).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=0).fit(world.X)
     for row in frame.to_dict("records"):
         fitted = explainer.current
         problem = pose(fitted, world.schema.encode(row)[0], (), 0.75).stated.problem
@@ -93,19 +100,23 @@ def test_a_problem_that_was_stated_from_what_is_remembered_passes_every_check(ki
 
 def test_settings_copies_and_files_do_not_mix_up_what_is_remembered() -> None:
     world, frame = crowd("forest", 4)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30).fit(
+        world.X
+    )
     row = frame.iloc[1].to_dict()
     answer = said(explainer.explain(row))
     assert said(pickle.loads(pickle.dumps(explainer)).explain(row)) == answer
     assert said(copy.deepcopy(explainer).explain(row)) == answer
     assert said(clone(explainer).fit(world.X).explain(row)) == answer
-    other = copy.copy(explainer).set_params(max_options=4, grid="paper")
-    alone = ARMIN(
+    other = copy.copy(explainer).set_params(options__max_options=4, options__grid="paper")
+    alone = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30, max_options=4, grid="paper"
     ).fit(world.X)
     assert said(other.explain(row)) == said(alone.explain(row))
     assert said(explainer.explain(row)) == answer
-    dear = ARMIN(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30, cost="l1").fit(world.X)
+    dear = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30, cost="l1").fit(
+        world.X
+    )
     mixed = replace(explainer.current, cost=dear.fitted_.cost)
     assert advise(mixed, world.schema.encode(row)[0]).cost == dear.explain(row).cost
     assert not pickle.loads(pickle.dumps(explainer)).fitted_.remembered._priced
@@ -113,11 +124,13 @@ def test_settings_copies_and_files_do_not_mix_up_what_is_remembered() -> None:
 
 def test_threads_share_what_is_remembered() -> None:
     world, frame = crowd("linear", 6, n=12)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30).fit(
+        world.X
+    )
     rows = frame.to_dict("records")
     with ThreadPoolExecutor(4) as pool:
         found = [said(one) for one in pool.map(explainer.explain, rows * 3)]
-    alone = ARMIN(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30).fit(world.X)
+    alone = ARMIN.from_settings(world.classifier, world.schema, desired="yes", n_samples=12, n_fresh=30).fit(world.X)
     assert found == [said(alone.explain(row)) for row in rows] * 3
 
 

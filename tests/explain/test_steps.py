@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from armin import ARMIN
 from armin.errors import DataError, ParameterError
 from armin.explain import memory
 from armin.explain.answer import _linear_growth, _tidy
 from armin.explain.ask import AskOrAct, Question, _other
 from armin.explain.calibrate import check_held_out, pick
-from armin.explain.constraints import check_parameters
 from armin.explain.draw import row_stream
 from armin.explain.judge import no_point
 from armin.explain.memory import accepted_by_all
+from armin.explain.parameters import check_parameters
 from armin.explain.stress import _grid, _rounded
 from armin.explain.stressing import StressCurve, StressPoint, _harm, _point, _size
 from armin.explain.telling import Told
@@ -334,6 +335,6 @@ RIGHT: dict[str, list[Any]] = {
 def test_every_parameter_has_its_limits(name: str) -> None:
     for value in WRONG[name]:
         with pytest.raises(ParameterError, match=f"'{name}' parameter of ARMIN"):
-            check_parameters("ARMIN", {name: value})
+            check_parameters(ARMIN, {name: value})
     for value in RIGHT[name]:
-        check_parameters("ARMIN", {name: value})
+        check_parameters(ARMIN, {name: value})

@@ -45,7 +45,7 @@ def explainer_of(model, **more):
         kinds={"income": "continuous", "savings": "continuous"},
     )  # fmt: skip
     settings = {"sampler": gaussian, "decision": None, "n_fresh": 1000, **more}
-    return ARMIN(model, schema, desired="yes", **settings).fit(X)
+    return ARMIN.from_settings(model, schema, desired="yes", **settings).fit(X)
 
 
 ROW = {"income": None, "savings": 10.0, "kind": "a"}
@@ -216,7 +216,9 @@ def _german(text: str, *own: str) -> None:
 
 def test_samplers_side_by_side():
     loans = make_loans(400)
-    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", sampler="donors", n_fresh=100).fit(loans.X)
+    explainer = ARMIN.from_settings(
+        loans.classifier, loans.schema, desired="approved", sampler="donors", n_fresh=100
+    ).fit(loans.X)
     seen = explainer.compare_samplers(loans.applicant, loans.X, ("donors", "marginal"))
     assert list(seen.plans) == ["donors", "marginal"]
     # the same sampler on the same data is the explainer itself

@@ -56,7 +56,7 @@ def answers(kind: str, solving: type[Solving] | None = None, **more: Any) -> tup
     """What people with blanks are told, and the weights that were required on the way."""
     world, frame = crowd(kind, 5, n=45)
     rows = frame[2::3].to_dict("records")  # two blanks each
-    armin = ARMIN(
+    armin = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", n_samples=8, n_fresh=400, confidence=LEVEL, max_options=10,
         max_changes=2, method="search", time_limit=40.0,
     ).fit(world.X)  # fmt: skip

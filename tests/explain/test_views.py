@@ -36,7 +36,9 @@ def boosted():
 def test_native_missing_explains_the_row_as_the_model_sees_it(boosted):
     X, _, model, schema = boosted
     row = {"a": None, "b": 1, "c": "x"}
-    explainer = ARMIN(model, schema, desired=1, sampler=NativeMissing(), max_options=12, n_fresh=300).fit(X)
+    explainer = ARMIN.from_settings(model, schema, desired=1, sampler=NativeMissing(), max_options=12, n_fresh=300).fit(
+        X
+    )
     native = explainer.explain(row)
     assert native.found
     assert native.changes
@@ -55,8 +57,8 @@ def test_both_views_side_by_side(boosted):
     X, _, model, schema = boosted
     settings = {"desired": 1, "max_options": 12, "n_fresh": 300}
     views = {
-        "completions": ARMIN(model, schema, **settings).fit(X),
-        "the model's own": ARMIN(model, schema, sampler=NativeMissing(), **settings).fit(X),
+        "completions": ARMIN.from_settings(model, schema, **settings).fit(X),
+        "the model's own": ARMIN.from_settings(model, schema, sampler=NativeMissing(), **settings).fit(X),
     }
     seen = compare(views, {"a": None, "b": 1, "c": "x"})
     assert seen.validity.loc["completions", "completions"] == pytest.approx(seen.plans["completions"].fresh.share)
@@ -69,7 +71,7 @@ def test_a_pipeline_that_imputes_by_itself_has_a_native_view():
     numbers = world.X[["amount", "rate"]]
     model = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression()).fit(numbers, world.y)
     schema = Schema.infer(numbers, step={"rate": 0.5})
-    native = ARMIN(model, schema, desired="yes", sampler=NativeMissing(), n_fresh=0).fit(numbers)
+    native = ARMIN.from_settings(model, schema, desired="yes", sampler=NativeMissing(), n_fresh=0).fit(numbers)
     answer = native.explain({"amount": 0, "rate": None})
     assert answer.outcome in ("plan", "no_recourse")
 
@@ -88,8 +90,8 @@ def test_a_margin_asks_for_more_probability(kind):
     for seed in range(6):
         world = make_world(seed, kind, blanks=1)
         settings = {"desired": "yes", "n_samples": 10, "n_fresh": 0, "sampler": "donors", "max_options": 8}
-        plain = ARMIN(world.classifier, world.schema, **settings).fit(world.X).explain(world.row)
-        explainer = ARMIN(world.classifier, world.schema, margin=0.15, **settings).fit(world.X)
+        plain = ARMIN.from_settings(world.classifier, world.schema, **settings).fit(world.X).explain(world.row)
+        explainer = ARMIN.from_settings(world.classifier, world.schema, margin=0.15, **settings).fit(world.X)
         safe = explainer.explain(world.row)
         if not safe.found:
             continue
@@ -106,8 +108,8 @@ def test_a_margin_asks_for_more_probability(kind):
 def test_margin_refusals():
     world = make_world(1)
     with pytest.raises(ParameterError, match="'margin' parameter"):
-        ARMIN(world.classifier, world.schema, desired="yes", margin=1.0).fit(world.X)
+        ARMIN.from_settings(world.classifier, world.schema, desired="yes", margin=1.0).fit(world.X)
     with pytest.raises(ParameterError, match="at most 1"):
-        ARMIN(world.classifier, world.schema, desired="yes", threshold=0.9, margin=0.2).fit(world.X)
+        ARMIN.from_settings(world.classifier, world.schema, desired="yes", threshold=0.9, margin=0.2).fit(world.X)
     with pytest.raises(ParameterError, match="at least one explainer"):
         compare({}, world.row)

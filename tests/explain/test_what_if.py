@@ -22,7 +22,9 @@ LAW = settings(deadline=None, max_examples=8)
 def test_a_plan_as_an_idea_is_judged_as_the_plan_was(seed, kind):
     """Changes of told features, taken as an idea, work for as many fresh completions and cost the same."""
     world = make_world(seed, kind, blanks=1)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", sampler="marginal", n_fresh=200).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", sampler="marginal", n_fresh=200).fit(
+        world.X
+    )
     plan = explainer.explain(world.row)
     if not plan.changes or any(change.mode != "observed" for change in plan.changes):
         return
@@ -36,7 +38,9 @@ def test_a_plan_as_an_idea_is_judged_as_the_plan_was(seed, kind):
 @given(seed=st.integers(0, 500), kind=st.sampled_from(["linear", "forest"]))
 def test_the_way_from_there_keeps_the_idea_and_works(seed, kind):
     world = make_world(seed, kind, blanks=1)
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", sampler="marginal", n_fresh=200).fit(world.X)
+    explainer = ARMIN.from_settings(world.classifier, world.schema, desired="yes", sampler="marginal", n_fresh=200).fit(
+        world.X
+    )
     told = [f for f in world.schema if f.is_number and world.row[f.name] is not None]
     if not told:
         return

@@ -122,7 +122,7 @@ def test_the_rule_of_the_published_code_asks_for_the_mean_probability() -> None:
     classifier = make_pipeline(data.encoder, LogisticRegression()).fit(data.X, data.y)
     from armin.explain.advise import pose
 
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         classifier, data.schema, desired=0, n_samples=30, n_fresh=0, decision=None, sampler="marginal", max_options=15
     ).fit(data.X)
     rejected = data.X[classifier.predict(data.X) == 1].iloc[0].to_dict()

@@ -40,7 +40,7 @@ def cell() -> Cell:
     schema = Schema.infer(X, immutable=["age"], increase_only=["savings"])
     encoder = make_column_transformer((OneHotEncoder(), ["home"]), remainder="passthrough")
     model = make_pipeline(encoder, LogisticRegression(max_iter=1000)).fit(X, y)
-    explainer = ARMIN(model, schema, desired=0, decision="complete", n_fresh=0).fit(X)
+    explainer = ARMIN.from_settings(model, schema, desired=0, decision="complete", n_fresh=0).fit(X)
     rows = X[model.predict(X) == 1].head(5)
     return Cell("small", "LR", explainer, rows, rows, X, y)
 

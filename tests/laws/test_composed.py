@@ -119,7 +119,7 @@ def test_answers_are_those_of_a_list_of_all_choices(
 ) -> None:
     classifier = fitted(steps, final)
     schema = SCHEMA.update(immutable=fixed)
-    armin = ARMIN(
+    armin = ARMIN.from_settings(
         classifier, schema, desired="yes", method="search", decision="complete", n_samples=8, n_fresh=0, max_options=6,
         max_changes=2, sampler="donors",
     ).fit(PEOPLE)  # fmt: skip
@@ -151,7 +151,9 @@ def test_products_of_all_numbers_before_a_model(final: str) -> None:
     classifier = fit(make_column_transformer((numbers, NUMBERS[:3])), FINALS[final], PEOPLE, ANSWERS)
     for fixed in ((), ("balance",)):
         schema = SCHEMA.update(immutable=fixed)
-        armin = ARMIN(classifier, schema, desired="yes", n_samples=12, n_fresh=100, max_options=8).fit(PEOPLE)
+        armin = ARMIN.from_settings(classifier, schema, desired="yes", n_samples=12, n_fresh=100, max_options=8).fit(
+            PEOPLE
+        )
         refused = PEOPLE[classifier.predict(PEOPLE) == "no"]
         for i, blank in enumerate([(), ("balance",), ("balance", "debt")]):
             row = refused.iloc[[5 * i]].copy()
@@ -232,7 +234,7 @@ def test_everything_can_be_asked_of_a_model_that_cannot_be_written_to(final: str
     steps = make_column_transformer((Keeping(), ["debt", "income"]), remainder=StandardScaler())
     classifier = fit(steps, FINALS[final].__class__(), frame, ANSWERS)
     seal(classifier)
-    armin = ARMIN(
+    armin = ARMIN.from_settings(
         classifier, Schema.infer(frame), desired="yes", cost=cost, n_samples=10, n_fresh=50, max_options=6,
         max_changes=2,
     ).fit(frame)  # fmt: skip

@@ -31,7 +31,7 @@ def fitted(world, cls=ARMIN, **parameters) -> Explainer:
     given_ = {"n_samples": 12, "n_fresh": 0, "sampler": "donors", "max_changes": 3, "max_options": 6, **parameters}
     if cls is ImputationAR:
         given_.pop("n_samples")
-    return cls(world.classifier, world.schema, desired="yes", **given_).fit(world.X)
+    return cls.from_settings(world.classifier, world.schema, desired="yes", **given_).fit(world.X)
 
 
 def candidates_of(explainer: Explainer, row: dict) -> Sample:

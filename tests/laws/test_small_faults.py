@@ -126,7 +126,7 @@ class Picky:
 
 def loan_explainer(**more: Any) -> ARMIN:
     given = {"n_samples": 20, "n_fresh": 0} | more
-    return ARMIN(LOANS.classifier, LOANS.schema, desired="approved", **given).fit(LOANS.X)
+    return ARMIN.from_settings(LOANS.classifier, LOANS.schema, desired="approved", **given).fit(LOANS.X)
 
 
 def with_model(explainer: ARMIN, model: Any) -> ARMIN:
@@ -205,7 +205,9 @@ def test_a_model_that_disagrees_about_the_row_with_its_blanks_is_noticed(reapply
     X = pd.DataFrame(rng.integers(0, 9, (200, 3)).astype(float), columns=["a", "b", "c"])
     y = np.where(X.sum(axis=1) > 14, "yes", "no")
     model = make_pipeline(SimpleImputer(), LogisticRegression()).fit(X, y)
-    explainer = ARMIN(model, Schema.infer(X), desired="yes", reapply=reapply, n_samples=10, n_fresh=0).fit(X)
+    explainer = ARMIN.from_settings(
+        model, Schema.infer(X), desired="yes", reapply=reapply, n_samples=10, n_fresh=0
+    ).fit(X)
     codes = np.array([2.0, np.nan, 3.0])
     posed = pose(explainer.current, codes, (), 0.75)
     assert posed.world.submitted is False

@@ -226,10 +226,10 @@ def test_a_promise_is_said_in_the_language_of_the_letter():
 
 def test_real_answers_say_how_blanks_were_treated():
     loans = make_loans(600)
-    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", n_fresh=200).fit(loans.X)
+    explainer = ARMIN.from_settings(loans.classifier, loans.schema, desired="approved", n_fresh=200).fit(loans.X)
     plans = explainer.alternatives(loans.applicant)
     assert "We did not settle on one guess." in flat(write_letter(plans, loans.applicant, schema=loans.schema).text)
-    guessed = ImputationAR(loans.classifier, loans.schema, desired="approved", n_fresh=200).fit(loans.X)
+    guessed = ImputationAR.from_settings(loans.classifier, loans.schema, desired="approved", n_fresh=200).fit(loans.X)
     text = flat(write_letter(guessed.explain(loans.applicant), loans.applicant, schema=loans.schema).text)
     assert "with one guess" in text
     assert "did not settle" not in text
@@ -242,7 +242,9 @@ def test_blanks_that_the_model_treats_itself_are_not_called_guesses():
     X.loc[::5, "a"] = np.nan
     model = HistGradientBoostingClassifier(max_iter=10, max_leaf_nodes=4).fit(X, y)
     schema, row = Schema.infer(X, step={"a": 0.5}), {"a": None, "b": 1}
-    explainer = ARMIN(model, schema, desired=1, sampler=NativeMissing(), max_options=10, n_fresh=100).fit(X)
+    explainer = ARMIN.from_settings(model, schema, desired=1, sampler=NativeMissing(), max_options=10, n_fresh=100).fit(
+        X
+    )
     text = flat(write_letter(explainer.explain(row), row, schema=schema).text)
     assert "We left the blanks blank" in text
     assert "settle on one guess" not in text

@@ -74,7 +74,7 @@ def loans():
 
 @pytest.fixture(scope="module")
 def case(loans):
-    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", n_fresh=200).fit(loans.X)
+    explainer = ARMIN.from_settings(loans.classifier, loans.schema, desired="approved", n_fresh=200).fit(loans.X)
     row, stuck = loans.applicant, ["ExistingLoans", "Purpose", "Education"]
     return {
         "plan": explainer.alternatives(row, 3), "none": explainer.explain(row, locked=stuck), "stuck": stuck,
@@ -613,7 +613,7 @@ def test_the_naive_path_never_asks_anybody_to_be_somebody_else(names):
         (OneHotEncoder(), [name for name in names if name != names[1]]), remainder="passthrough"
     )
     model = make_pipeline(encoded, LogisticRegression(max_iter=2000)).fit(X, y)
-    explainer = ARMIN(model, schema, desired="yes", n_fresh=0).fit(X)
+    explainer = ARMIN.from_settings(model, schema, desired="yes", n_fresh=0).fit(X)
     rejected = X[model.predict(X) == "no"].head(12)
     touched_by_plans = set()
     for i in range(len(rejected)):

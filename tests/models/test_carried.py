@@ -61,7 +61,7 @@ def model(final: str) -> Any:
 
 @cache
 def explainer(final: str, method: str = "auto") -> ARMIN:
-    return ARMIN(model(final), SCHEMA, method=method, **FEW).fit(X)
+    return ARMIN.from_settings(model(final), SCHEMA, method=method, **FEW).fit(X)
 
 
 def rejected(final: str) -> pd.DataFrame:
@@ -196,7 +196,7 @@ class Spy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 )
 def test_the_model_sees_the_very_values_in_the_very_types(given_along: dict[str, Any]) -> None:
     seen: list[pd.DataFrame] = []
-    spied = ARMIN(Spy(seen), SCHEMA, method="blackbox", **FEW).fit(X)
+    spied = ARMIN.from_settings(Spy(seen), SCHEMA, method="blackbox", **FEW).fit(X)
     seen.clear()
     spied.explain({"income": 30, "debt": None, **given_along})
     assert seen
@@ -209,7 +209,7 @@ def test_the_model_sees_the_very_values_in_the_very_types(given_along: dict[str,
 
 
 def test_rows_may_leave_them_out_and_forms_too() -> None:
-    spied = ARMIN(Spy([]), SCHEMA, method="blackbox", **FEW).fit(X)
+    spied = ARMIN.from_settings(Spy([]), SCHEMA, method="blackbox", **FEW).fit(X)
     full = spied.explain({"id": "a", "zip": "00001", "income": 30, "debt": 4, "when": None})
     assert full == spied.explain({"income": 30, "debt": 4})
     assert full == spied.explain(pd.Series({"debt": 4, "income": 30}))
@@ -219,7 +219,7 @@ def test_rows_may_leave_them_out_and_forms_too() -> None:
 
 
 def test_promises_are_tested_on_people_with_their_own_values() -> None:
-    promising = ARMIN(model("linear"), SCHEMA, promise=Promise(0.7, n_people=25), **FEW)
+    promising = ARMIN.from_settings(model("linear"), SCHEMA, promise=Promise(0.7, n_people=25), **FEW)
     others = people(160, seed=1)
     promising.fit(X, people=others)
     assert 0 < promising.calibrate(blanks=["debt"]).used_level <= 1
@@ -236,7 +236,7 @@ def test_promises_are_tested_on_people_with_their_own_values() -> None:
 
 
 def test_a_bundle_keeps_the_promise_and_the_answers(tmp_path: Any) -> None:
-    promising = ARMIN(model("linear"), SCHEMA, promise=Promise(0.7, n_people=25), **FEW)
+    promising = ARMIN.from_settings(model("linear"), SCHEMA, promise=Promise(0.7, n_people=25), **FEW)
     promising.fit(X, people=people(160, seed=1)).calibrate(blanks=["debt"])
     row = {"id": "new", "zip": "00003", "income": 30, "debt": None, "when": pd.Timestamp("2024-02-02")}
     file = save_bundle(tmp_path / "a.armin", promising, people=[{"name": "A", "row": row}])
@@ -251,7 +251,7 @@ def test_a_bundle_keeps_the_promise_and_the_answers(tmp_path: Any) -> None:
 @pytest.mark.parametrize("sampler", ["chained", "forest"])
 def test_a_bundle_does_not_say_that_it_keeps_what_is_carried_along(sampler: str, tmp_path: Any) -> None:
     """Training rows' identifiers are not in the file, unless a promise is tested on these people."""
-    packed = ARMIN(model("linear"), SCHEMA, sampler=sampler, **FEW).fit(X)
+    packed = ARMIN.from_settings(model("linear"), SCHEMA, sampler=sampler, **FEW).fit(X)
     said = " ".join(inspect_bundle(save_bundle(tmp_path / "a.armin", packed))["kept"])
     assert "training values of" not in said or not {"id", "zip", "when"} & set(re.findall(r"\w+", said))
     assert "id," not in said

@@ -110,7 +110,9 @@ def test_frames_keep_their_columns_order_and_types(types: dict[str, Any], blank:
         pytest.importorskip("pyarrow")
     X = people(**types)
     schema = Schema.infer(X[sorted(X)])
-    explainer = ARMIN(Strict(X), schema, desired="yes", n_samples=5, n_fresh=20, sampler="marginal").fit(X)
+    explainer = ARMIN.from_settings(Strict(X), schema, desired="yes", n_samples=5, n_fresh=20, sampler="marginal").fit(
+        X
+    )
     row = rejected(explainer, X, blank)
     plan = explainer.explain(row)
     assert plan.changes
@@ -141,7 +143,7 @@ def around(inner: Any) -> dict[str, Any]:
 def test_a_wrapper_that_says_no_names_gets_the_frame_it_was_trained_on(place: str, passed: str) -> None:
     X = people()
     model = around(by_name())[place].fit(X, labels(X))
-    explainer = ARMIN(model, Schema.infer(X), desired="yes", n_samples=5, sampler="marginal", n_fresh=20)
+    explainer = ARMIN.from_settings(model, Schema.infer(X), desired="yes", n_samples=5, sampler="marginal", n_fresh=20)
     explainer.fit(X if passed == "frame" else X.to_numpy())
     assert explainer.explain(rejected(explainer, X, "city")).found
 
@@ -153,7 +155,9 @@ def test_what_was_trained_on_arrays_gets_arrays_and_does_not_warn(inner: Any, pa
     array = X.to_numpy()
     for model in (clone(inner), make_pipeline(StandardScaler(), clone(inner))):
         model.fit(array, labels(X))
-        explainer = ARMIN(model, Schema.infer(X[["income", "work"]]), desired="yes", sampler="marginal", n_samples=5)
+        explainer = ARMIN.from_settings(
+            model, Schema.infer(X[["income", "work"]]), desired="yes", sampler="marginal", n_samples=5
+        )
         if passed == "array":
             explainer.set_params(schema=Schema.infer(X))
         explainer.fit(X if passed == "frame" else array)
@@ -202,7 +206,7 @@ def test_labels_that_are_numbers() -> None:
             return X[[0, 1]].to_numpy(dtype=float)
 
     model = make_pipeline(ByNumber(), LogisticRegression()).fit(X, y)
-    explainer = ARMIN(model, Schema.infer(X), desired="yes", method="blackbox", sampler="marginal").fit(X)
+    explainer = ARMIN.from_settings(model, Schema.infer(X), desired="yes", method="blackbox", sampler="marginal").fit(X)
     assert explainer.explain({"0": 2, "1": 30.0, "2": True}).found
 
 
@@ -228,7 +232,9 @@ def test_a_carried_column_that_the_estimator_needs() -> None:
 def test_a_bundle_remembers_what_the_estimator_takes(tmp_path: Any) -> None:
     X = people()[["income", "work", "owns", "city"]]
     model = Wrapped(by_name()).fit(X, labels(X))
-    explainer = ARMIN(model, Schema.infer(X[sorted(X)]), desired="yes", n_samples=5, n_fresh=20, sampler="marginal")
+    explainer = ARMIN.from_settings(
+        model, Schema.infer(X[sorted(X)]), desired="yes", n_samples=5, n_fresh=20, sampler="marginal"
+    )
     explainer.fit(X)
     row = rejected(explainer, X, "city")
     save_bundle(tmp_path / "one.armin", explainer, trust=True)

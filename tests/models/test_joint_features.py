@@ -170,7 +170,7 @@ def test_the_reading_holds_at_thresholds_and_their_neighbours_behind_engineered_
 def explainer(steps: str, final: str, **how: Any) -> ARMIN:
     settings_ = {"n_samples": 8, "n_fresh": 0, "max_options": 6, "max_changes": 3, "sampler": "donors", **how}
     classifier = fit(JOINT[steps][0](), FINALS[final])
-    return ARMIN(classifier, SCHEMA, desired="yes", **settings_).fit(PEOPLE)
+    return ARMIN.from_settings(classifier, SCHEMA, desired="yes", **settings_).fit(PEOPLE)
 
 
 def rejected(armin: ARMIN, count: int, *blank: str) -> list[pd.DataFrame]:
@@ -308,7 +308,7 @@ def test_what_mixes_everything_is_asked_in_order_of_cost_and_says_so() -> None:
     schema = Schema.infer(X)
     how = {"n_samples": 4, "n_fresh": 0, "max_options": 60, "max_changes": 3}
     with pytest.warns(BlackBoxWarning, match=r"PCA.*in order of cost.*one change.*with two.*time_limit") as caught:
-        armin = ARMIN(classifier, schema, desired="yes", **how).fit(X)
+        armin = ARMIN.from_settings(classifier, schema, desired="yes", **how).fit(X)
     assert [one.filename for one in caught] == [__file__]
     assert "fit(X)" in linecache.getline(__file__, caught[0].lineno)  # the user's own line
     assert isinstance(armin.fitted_.read.model, BlackBox)
@@ -318,7 +318,7 @@ def test_what_mixes_everything_is_asked_in_order_of_cost_and_says_so() -> None:
     assert "searched in order of cost" in found.text("en")
     assert "nach steigenden Kosten durchsucht" in found.text("de")
     with pytest.raises(ModelError, match=r"PCA.*blackbox"):
-        ARMIN(classifier, schema, desired="yes", method="search").fit(X)
+        ARMIN.from_settings(classifier, schema, desired="yes", method="search").fit(X)
 
 
 def test_columns_that_a_pipeline_drops_need_not_be_known_and_others_may_be_carried() -> None:
@@ -389,7 +389,7 @@ def test_what_columns_make_together_is_guessed_right_for_fresh_completions(
     encode = make_column_transformer((OneHotEncoder(), ["home"]), remainder=StandardScaler())
     model = make_pipeline(FunctionTransformer(ratios), encode, clone(FINALS[final])).fit(PEOPLE, ANSWERS)
     schema = SCHEMA.update(immutable=["home"])
-    explainer = ARMIN(model, schema, desired="yes", n_samples=20, n_fresh=100, max_options=12).fit(PEOPLE)
+    explainer = ARMIN.from_settings(model, schema, desired="yes", n_samples=20, n_fresh=100, max_options=12).fit(PEOPLE)
     rejected = PEOPLE[model.predict(PEOPLE) == "no"].head(4).to_dict("records")
     changed = 0
     for row in rejected:

@@ -420,7 +420,7 @@ END_TO_END: dict[str, tuple[bool, Callable[[pd.DataFrame, np.ndarray], Any]]] = 
 def checked(classifier: Any, X: pd.DataFrame, sampler: Any) -> None:
     """Explain some rejected rows with blanks, and compare with the best of all choices."""
     yes = classifier.classes_[1]
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         classifier, Schema.infer(X, step={"single": 1.0, "double": 1.0}), desired=yes, confidence=0.6, n_samples=5,
         decision="complete",
         n_fresh=0, sampler=sampler, max_changes=2, max_options=4,

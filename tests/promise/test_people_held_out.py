@@ -39,7 +39,9 @@ SCHEMA = Schema.infer(X)
 
 def explainer(**more: object) -> ARMIN:
     given = {"n_samples": 12, "n_fresh": 30, "sampler": "uniform"} | more
-    return ARMIN(MODEL, SCHEMA, desired="yes", **given).fit(X[:60], people=X[60:] if "promise" in more else None)
+    return ARMIN.from_settings(MODEL, SCHEMA, desired="yes", **given).fit(
+        X[:60], people=X[60:] if "promise" in more else None
+    )
 
 
 # whom a promise is tested on
@@ -191,7 +193,9 @@ def test_a_promise_that_can_be_lost_says_when():
 # plain parts
 
 
-@pytest.mark.parametrize(("change", "name"), [({"method": "blackbox"}, "method"), ({"desired": "no"}, "desired")])
+@pytest.mark.parametrize(
+    ("change", "name"), [({"options__method": "blackbox"}, "method"), ({"desired": "no"}, "desired")]
+)
 def test_what_was_changed_after_fit_is_named(change, name):
     with pytest.raises(ParameterError, match=f"The '{name}' parameter of ARMIN was changed after fit"):
         _ = explainer().set_params(**change).current

@@ -37,7 +37,9 @@ def loan_explainer(**settings: Any) -> ARMIN:
     testing = {name: settings.pop(name) for name in ("missingness", "n_people", "assurance") if name in settings}
     promise = None if share is None else Promise(share, **({"n_people": 30} | testing))
     given = {"n_fresh": 50, "promise": promise} | settings
-    return ARMIN(LOANS.classifier, LOANS.schema, desired="approved", **given).fit(LOANS.X[:half], people=people)
+    return ARMIN.from_settings(LOANS.classifier, LOANS.schema, desired="approved", **given).fit(
+        LOANS.X[:half], people=people
+    )
 
 
 @st.composite
@@ -279,7 +281,9 @@ def test_calibration_holds_in_a_world_with_known_truth() -> None:
     broken = 0
     repetitions = 30
     for _ in range(repetitions):
-        explainer = ARMIN(model, schema, desired=1, promise=Promise(0.8, n_people=60), n_samples=50, n_fresh=0)
+        explainer = ARMIN.from_settings(
+            model, schema, desired=1, promise=Promise(0.8, n_people=60), n_samples=50, n_fresh=0
+        )
         explainer.fit(train, people=world(400))
         calibration = explainer.calibrate(blanks=["a"])
         assert calibration.kept
@@ -311,7 +315,7 @@ def test_a_stopped_search_says_what_it_knows() -> None:
 
 
 def test_robust_recourse_has_a_certificate_too() -> None:
-    robust = RobustAR(LOANS.classifier, LOANS.schema, desired="approved", n_samples=20).fit(LOANS.X)
+    robust = RobustAR.from_settings(LOANS.classifier, LOANS.schema, desired="approved", n_samples=20).fit(LOANS.X)
     certificate = robust.explain(LOANS.applicant).certificate
     assert certificate.validity.share == 1.0
     assert certificate.confidence == 1.0
@@ -375,7 +379,7 @@ def test_a_promise_can_be_tested_on_those_who_really_hid_their_values(bound: boo
     explainer = loan_explainer(promise=0.7)
     if bound:  # put together from learned parts, never fitted itself
         known = explainer.fitted_
-        explainer = ARMIN(
+        explainer = ARMIN.from_settings(
             LOANS.classifier, LOANS.schema, desired="approved", promise=Promise(0.7, n_people=30), n_fresh=50
         )
         explainer.bind(LOANS.X.iloc[:0], cost=known.cost, sampler=known.sampler)

@@ -284,7 +284,7 @@ class Unsure(Only):
 @pytest.mark.filterwarnings("ignore::armin.explain.reading.BlackBoxWarning")
 def test_a_model_that_must_be_asked_has_the_score_that_decides(model, unit, threshold):
     X, y = in_eighths(3)
-    explainer = ARMIN(model.fit(X, y), Schema.infer(X), desired=0, method="blackbox").fit(X)
+    explainer = ARMIN.from_settings(model.fit(X, y), Schema.infer(X), desired=0, method="blackbox").fit(X)
     rows = X[model.predict(X) == 1].iloc[:3]
     for i in range(3):
         why = explainer.reasons(rows.iloc[[i]], background=X.iloc[:6])
@@ -339,7 +339,11 @@ def test_several_labels_and_black_boxes_are_asked():
     three = np.where(X["e"] > 3, 2, y)
     schema = Schema.infer(X)
     for model, labels in ((LogisticRegression().fit(X, three), 1), (GaussianNB().fit(X, y), 1)):
-        why = ARMIN(model, schema, desired=labels, method="auto").fit(X).reasons(X.iloc[[3]], reference="average")
+        why = (
+            ARMIN.from_settings(model, schema, desired=labels, method="auto")
+            .fit(X)
+            .reasons(X.iloc[[3]], reference="average")
+        )
         share = model.predict_proba(X.iloc[[3]])[0, 1]
         if why.standing.unit == "probability":
             assert why.standing.score == pytest.approx(share, abs=1e-9)
@@ -616,7 +620,7 @@ def test_protected_traits_are_withheld_unless_the_bank_insists():
     model = make_pipeline(FunctionTransformer(_numbers), LogisticRegression(max_iter=500)).fit(X, y)
     with pytest.warns(UserWarning, match="protected"):
         schema = Schema.infer(X)
-    explainer = ARMIN(model, schema, desired=True, method="blackbox").fit(X)
+    explainer = ARMIN.from_settings(model, schema, desired=True, method="blackbox").fit(X)
     row = {"sex": "f", "age": 20, "income": 12, "nationality": "there", "debt": 39}
     why = explainer.reasons(row)
     assert {s.feature.name for s in why.statements()} <= {"income", "debt"}

@@ -27,7 +27,7 @@ def loans():
 
 @pytest.fixture(scope="module")
 def explainer(loans):
-    return ARMIN(loans.classifier, loans.schema, desired="approved", n_fresh=100).fit(loans.X)
+    return ARMIN.from_settings(loans.classifier, loans.schema, desired="approved", n_fresh=100).fit(loans.X)
 
 
 @pytest.fixture(scope="module")

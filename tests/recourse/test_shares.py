@@ -53,7 +53,9 @@ def served(request: pytest.FixtureRequest) -> tuple[Service, list[dict[str, Any]
     y = np.where(X["a"] + X["b"] + 0.7 * X["c"] + 0.5 * X["d"] + 0.4 * rng.normal(size=600) > 2.5, "yes", "no")
     model = MODELS[request.param].fit(X.to_numpy(), y)
     schema = Schema.infer(X, immutable=["a"], units={"d": "month|months"})
-    explainer = ARMIN(model, schema, desired="yes", n_samples=40, n_fresh=400, max_changes=2, max_options=8).fit(X)
+    explainer = ARMIN.from_settings(
+        model, schema, desired="yes", n_samples=40, n_fresh=400, max_changes=2, max_options=8
+    ).fit(X)
     rows = []
     for i in np.flatnonzero(model.predict(X.to_numpy()) == "no"):
         rows.append({**X.iloc[i].to_dict(), "a": None, **({"c": None} if i % 2 else {})})

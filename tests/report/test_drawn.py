@@ -156,7 +156,7 @@ def test_the_lines_of_a_stress_test_are_its_reliable_points() -> None:
 
 def test_plans_and_a_stress_test_in_a_notebook() -> None:
     loans = make_loans()
-    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", n_samples=200).fit(loans.X)
+    explainer = ARMIN.from_settings(loans.classifier, loans.schema, desired="approved", n_samples=200).fit(loans.X)
     plans = explainer.alternatives(loans.applicant, 2)
     assert isinstance(plans, Plans)
     shown = plans._repr_html_()

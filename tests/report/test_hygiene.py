@@ -78,7 +78,9 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from armin.bundle import save_bundle
 
     loans = make_loans(300)
-    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", n_samples=5, n_fresh=0, sampler="private")
+    explainer = ARMIN.from_settings(
+        loans.classifier, loans.schema, desired="approved", n_samples=5, n_fresh=0, sampler="private"
+    )
     return save_bundle(tmp_path_factory.mktemp("b") / "b.armin", explainer.fit(loans.X), title="Loans\x1b[2J")
 
 
@@ -117,7 +119,9 @@ def test_a_template_loads_nothing_from_elsewhere(layout: str, tmp_path: Path) ->
     link = '<link rel="stylesheet" href="https://example.org/a.css"><img src="https://example.org/a.png">'
     (tmp_path / "letter.html.j2").write_text(TEMPLATES[layout].format(link=link), "utf-8")
     loans = make_loans(300)
-    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", n_samples=5, n_fresh=0, sampler="uniform")
+    explainer = ARMIN.from_settings(
+        loans.classifier, loans.schema, desired="approved", n_samples=5, n_fresh=0, sampler="uniform"
+    )
     plan = explainer.fit(loans.X).explain(loans.applicant)
     html = write_letter(plan, loans.applicant, schema=loans.schema, templates=tmp_path).html
     policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html)

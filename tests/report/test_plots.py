@@ -22,7 +22,9 @@ NAMES = ("explain", "path", "stress", "reasons", "assess")
 
 @pytest.fixture(scope="module")
 def drawing() -> dict[str, Callable[..., Any]]:
-    explainer = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", n_samples=10, n_fresh=30).fit(LOANS.X)
+    explainer = ARMIN.from_settings(LOANS.classifier, LOANS.schema, desired="approved", n_samples=10, n_fresh=30).fit(
+        LOANS.X
+    )
     found = {name: getattr(explainer, name)(LOANS.applicant).plot for name in NAMES[:-1]}
     return found | {"assess": assess("marginal", LOANS.X, schema=LOANS.schema, n_draws=10).plot}
 

@@ -24,9 +24,9 @@ RAW = re.compile(
 @cache
 def answers() -> dict[str, Any]:
     settings = {"desired": "approved", "n_samples": 10, "n_fresh": 30}
-    explainer = ARMIN(LOANS.classifier, LOANS.schema, **settings).fit(LOANS.X)
+    explainer = ARMIN.from_settings(LOANS.classifier, LOANS.schema, **settings).fit(LOANS.X)
     half = len(LOANS.X) // 2
-    promised = ARMIN(LOANS.classifier, LOANS.schema, promise=0.6, **settings)
+    promised = ARMIN.from_settings(LOANS.classifier, LOANS.schema, promise=0.6, **settings)
     promised.fit(LOANS.X[:half], people=LOANS.X[half:])
     row = LOANS.applicant
     plan, ask, why = explainer.explain(row), explainer.ask(row, n_values=3), explainer.reasons(row)

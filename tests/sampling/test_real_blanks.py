@@ -38,7 +38,9 @@ def test_rows_with_real_blanks_are_explained_and_none_is_dropped(name: str) -> N
     )
     model = make_pipeline(encoder, HistGradientBoostingClassifier(max_iter=20, max_leaf_nodes=8, random_state=0))
     model.fit(X, y)
-    explainer = ARMIN(model, data.schema.widened(X), desired=data.desired, n_samples=30, n_fresh=100, time_limit=5.0)
+    explainer = ARMIN.from_settings(
+        model, data.schema.widened(X), desired=data.desired, n_samples=30, n_fresh=100, time_limit=5.0
+    )
     explainer.fit(X)
     rejected = X[(model.predict(X) != data.desired) & X.isna().any(axis=1).to_numpy()].head(PEOPLE)
     assert len(rejected) == PEOPLE

@@ -258,7 +258,7 @@ def test_auto_refuses(given_: dict[str, Any], message: str) -> None:
 def test_auto_is_chosen_once_and_travels_in_the_bundle(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     loans = make_loans()
     auto = AutoSampler(("marginal", "donors"), rows=40)
-    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", sampler=auto, n_fresh=50)
+    explainer = ARMIN.from_settings(loans.classifier, loans.schema, desired="approved", sampler=auto, n_fresh=50)
     with pytest.raises(NotFittedError, match="not fitted"):
         _ = explainer.sampler_
     with caplog.at_level(logging.INFO, "armin"):

@@ -164,7 +164,7 @@ def test_advice_obeys_the_rule_end_to_end(model: object, method: str) -> None:
     options = {"desired": "yes", "n_samples": 8, "n_fresh": 0, "max_options": 6, "method": method, "max_changes": 3}
     model = type(model)(**model.get_params()).fit(X, y)  # type: ignore[attr-defined]
     schema = Schema.infer(X, immutable=["savings"])
-    free, ruled = (ARMIN(model, one, **options).fit(X) for one in (schema, schema.with_rules(rule)))
+    free, ruled = (ARMIN.from_settings(model, one, **options).fit(X) for one in (schema, schema.with_rules(rule)))
     dearer = 0
     for loan in (1, 3):
         row = {"rent": 5, "loan": loan, "income": 14, "savings": None}
@@ -181,7 +181,9 @@ def test_advice_obeys_the_rule_end_to_end(model: object, method: str) -> None:
 def test_completions_that_break_the_rule_are_not_plausible() -> None:
     X, y = budget()
     schema = Schema.infer(X).with_rules(Linear("rent + loan <= income"))
-    explainer = ARMIN(LogisticRegression().fit(X, y), schema, desired="yes", sampler="uniform", n_fresh=0).fit(X)
+    explainer = ARMIN.from_settings(
+        LogisticRegression().fit(X, y), schema, desired="yes", sampler="uniform", n_fresh=0
+    ).fit(X)
     row = schema.encode({"rent": 8, "loan": None, "income": 15, "savings": 3})[0]
     sample = pose(explainer.current, row, (), 0.75).sample
     assert (sample.values[:, 0] + sample.values[:, 1] <= sample.values[:, 2]).all()

@@ -148,8 +148,12 @@ def test_advice_obeys_rules_end_to_end(kind, method):
             "max_options": 6,
             "method": method,
         }
-        plain = ARMIN(world.classifier, world.schema, **options).fit(world.X).explain(world.row)
-        ruled = ARMIN(world.classifier, world.schema.with_rules(*rules), **options).fit(world.X).explain(world.row)
+        plain = ARMIN.from_settings(world.classifier, world.schema, **options).fit(world.X).explain(world.row)
+        ruled = (
+            ARMIN.from_settings(world.classifier, world.schema.with_rules(*rules), **options)
+            .fit(world.X)
+            .explain(world.row)
+        )
         changed = {c.feature.name for c in ruled.changes}
         assert not {"amount", "city"} <= changed
         assert "owner" not in changed or "amount" in changed
@@ -166,7 +170,9 @@ def test_completions_that_break_a_rule_are_not_plausible():
     X = pd.DataFrame({"total": part + rng.integers(0, 4, 300), "part": part})
     y = (X["total"] + X["part"] > 8).astype(int)
     schema = Schema.infer(X).with_rules(AtLeast("total", "part"))
-    explainer = ARMIN(LogisticRegression().fit(X, y), schema, desired=1, sampler="uniform", n_fresh=0).fit(X)
+    explainer = ARMIN.from_settings(
+        LogisticRegression().fit(X, y), schema, desired=1, sampler="uniform", n_fresh=0
+    ).fit(X)
     sample = pose(explainer.current, schema.encode({"total": 3, "part": None})[0], (), 0.75).sample
     assert (sample.values[:, 0] >= sample.values[:, 1]).all()
 

@@ -157,7 +157,7 @@ def test_the_solves_of_one_answer_share_its_time_limit(hands: Hands, monkeypatch
     for name in ("solve", "solve_path", "solve_best"):
         monkeypatch.setattr(settings_module, name, spy(getattr(settings_module, name)))
     loans = make_loans()
-    explainer = ARMIN(loans.classifier, loans.schema, desired="approved", time_limit=10.0).fit(loans.X)
+    explainer = ARMIN.from_settings(loans.classifier, loans.schema, desired="approved", time_limit=10.0).fit(loans.X)
     assert explainer.alternatives(loans.applicant, 3)
     expected = [10.0, 6.0, 2.0, *[10.0 * settings_module.LEAST_SHARE] * len(limits)]
     assert len(limits) > 1

@@ -284,7 +284,7 @@ class Service:
         """A copy of the explainer for one request, so that requests share nothing that changes."""
         explainer: Explainer = copy(self.bundle.explainer)
         limit = self.settings.time_limit
-        explainer.set_params(time_limit=min(explainer.time_limit or limit, limit))
+        explainer.set_params(options__time_limit=min(explainer.options.time_limit or limit, limit))
         if asked.decision is not None:
             explainer.set_params(decision=None if asked.decision == "none" else asked.decision)
         if asked.reapply is not None:
@@ -354,8 +354,8 @@ def warm_up(service: Service) -> None:
     rows.append({f.name: None if i in blank else _middle(f) for i, f in enumerate(features)})
     explainer = service.bundle.explainer
     searching = copy(explainer)
-    if explainer.method == "auto":  # small forms are listed, larger ones are searched
-        searching.set_params(method="search")
+    if explainer.options.method == "auto":  # small forms are listed, larger ones are searched
+        searching.set_params(options__method="search")
     for one in (explainer, searching):
         for row in rows:
             if service.schema.carried and row is rows[-1]:

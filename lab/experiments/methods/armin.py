@@ -35,7 +35,7 @@ class _Armin:
         common = context.common | {"decision": "complete" if self.conditioned else None}
         if self.heuristic:
             common["method"] = partial(by_heuristic, time_limit=settings.time_limit)
-        self.explainer_ = ARMIN(
+        self.explainer_ = ARMIN.from_settings(
             context.classifier,
             context.schema,
             sampler=context.sampler(self.sampler),
@@ -89,5 +89,7 @@ class PublishedMilo(_Armin):
 
     def fit(self, context: Context) -> Self:
         super().fit(context)
-        self.explainer_.set_params(method="subsample", time_limit=REPEATS * context.settings.sub_limit)
+        self.explainer_.set_params(
+            options__method="subsample", options__time_limit=REPEATS * context.settings.sub_limit
+        )
         return self

@@ -18,7 +18,7 @@ class _Imputation:
     imputer = "mean"
 
     def fit(self, context: Context) -> Self:
-        self.explainer_ = ImputationAR(
+        self.explainer_ = ImputationAR.from_settings(
             context.classifier, context.schema, imputer=self.imputer, sampler=context.sampler("marginal"),
             **context.common,
         ).fit(context.train)  # fmt: skip
@@ -59,7 +59,7 @@ class Robust:
     clocked = False
 
     def fit(self, context: Context) -> Self:
-        self.explainer_ = RobustAR(
+        self.explainer_ = RobustAR.from_settings(
             context.classifier, context.schema, sampler=context.sampler("chained"),
             n_samples=context.settings.n_samples, **context.common | {"decision": None},
         ).fit(context.train)  # fmt: skip
@@ -77,7 +77,7 @@ class Native:
     clocked = False
 
     def fit(self, context: Context) -> Self:
-        self.explainer_ = ARMIN(
+        self.explainer_ = ARMIN.from_settings(
             context.classifier, context.schema, sampler=NativeMissing(judge=context.sampler("marginal")),
             **context.common,
         ).fit(context.train)  # fmt: skip
@@ -96,7 +96,7 @@ class Optimal:
     solving = "search"
 
     def fit(self, context: Context) -> Self:
-        self.explainer_ = ARMIN(
+        self.explainer_ = ARMIN.from_settings(
             context.classifier, context.schema, method=self.solving, sampler=context.sampler("marginal"),
             **context.common,
         ).fit(context.train)  # fmt: skip
@@ -116,7 +116,7 @@ class Milo(Optimal):
 
     def fit(self, context: Context) -> Self:
         super().fit(context)
-        self.explainer_.set_params(time_limit=context.settings.milo_limit)
+        self.explainer_.set_params(options__time_limit=context.settings.milo_limit)
         return self
 
 
@@ -130,7 +130,7 @@ class Brute(Optimal):
 
     def fit(self, context: Context) -> Self:
         super().fit(context)
-        self.explainer_.set_params(time_limit=context.settings.milo_limit)
+        self.explainer_.set_params(options__time_limit=context.settings.milo_limit)
         return self
 
     def explain(self, row: pd.DataFrame) -> Outcome:

@@ -62,7 +62,7 @@ class _Rung:
         self.linear_ = isinstance_named(final, LINEAR)
         if not self.exact and not self.linear_:
             common["method"] = partial(by_heuristic, time_limit=settings.time_limit)
-        self.explainer_ = ARMIN(
+        self.explainer_ = ARMIN.from_settings(
             context.classifier, context.schema, sampler=context.sampler(self.sampler), confidence=settings.confidence,
             n_samples=settings.n_samples, checks=False, **common,
         ).fit(context.train)  # fmt: skip

@@ -41,7 +41,7 @@ class AsPublished:
         context = context.raw or context
         self.context_, settings = context, context.settings
         sampler = PosteriorDraws(centred=self.centred, clipped=self.clipped)
-        self.explainer_ = ARMIN(
+        self.explainer_ = ARMIN.from_settings(
             context.classifier, context.schema, sampler=context.sampler(sampler), confidence=settings.confidence,
             n_samples=settings.n_samples, checks=False, **context.common | {"decision": None},
         ).fit(context.train)  # fmt: skip

@@ -14,6 +14,7 @@ from armin.bundle.archive import FORMAT
 from armin.bundle.kept import ROLES
 from armin.errors import ModelError
 from armin.explain.estimator import Explainer
+from armin.explain.parameters import all_parameters
 from armin.sampling import NativeMissing
 
 __all__ = ["NATIVE", "OBJECT", "describe", "settings_of"]
@@ -40,8 +41,8 @@ def describe(explainer: Explainer, title: str | None, created: datetime | None) 
 
 
 def settings_of(explainer: Explainer) -> dict[str, Any]:
-    """The constructor's parameters; objects that are fitted are stored with what was learned."""
-    settings = {k: v for k, v in explainer.get_params(deep=False).items() if k not in ("classifier", "schema")}
+    """The parameters, the experts' options among them; objects that are fitted are stored with what was learned."""
+    settings = {k: v for k, v in all_parameters(explainer).items() if k not in ("classifier", "schema")}
     wanted = settings["desired"]
     labels = wanted.tolist() if isinstance(wanted, np.ndarray) else wanted
     settings["desired"] = [_label(one) for one in labels] if _several(labels) else _label(labels)

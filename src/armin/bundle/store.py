@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from armin.bundle.types import unknown_types
 from armin.errors import ArminError, DataError, ModelError, ParameterError
 from armin.explain import ARMIN, ImputationAR, RobustAR
 from armin.explain.estimator import Explainer
+from armin.explain.parameters import parameter_names
 from armin.learned import slim
 from armin.prefit import Prefit
 from armin.recourse.origin import Origin
@@ -264,7 +264,7 @@ def _explainer(
 ) -> Explainer:
     if not isinstance(settings, dict) or not isinstance(learned, dict) or {"cost_", "sampler_"} - set(learned):
         raise DataError("The bundle lacks its settings, its cost or its sampler. Get it again from its source.")
-    unknown = sorted(set(settings) - set(signature(method).parameters) | {"classifier", "schema"} & set(settings))
+    unknown = sorted(set(settings) - set(parameter_names(method)) | {"classifier", "schema"} & set(settings))
     if unknown:
         raise DataError(f"The bundle has a setting {unknown[0]!r} that this version does not know. Update ARMIN.")
     for name in ROLES:
@@ -272,7 +272,7 @@ def _explainer(
             settings[name] = learned[f"{name}_"]
         elif settings.get(name) == (NATIVE,):
             settings[name] = NativeMissing(judge=learned[f"{name}_"])
-    explainer = method(model, schema, **settings)
+    explainer = method.from_settings(model, schema, **settings)
     cost, sampler, imputer = (learned.pop(name, None) for name in ("cost_", "sampler_", "imputer_"))
     along = learned.pop("along_", None)
     explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin, along=along)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build_explainer", "felt", "open_bundle", "open_explainer", "open_source", "read_people", "signing_key"]
 
-NAMES = {"samples": "n_samples", "seed": "random_state"}
+NAMES = {"samples": "options__n_samples", "seed": "random_state", "time_limit": "options__time_limit"}
 """Options whose parameter is called otherwise."""
 
 ONLY_FOR = {"confidence": ("ARMIN",), "samples": ("ARMIN", "RobustAR")}
@@ -111,7 +111,7 @@ def build_explainer(training: Training, settings: Settings) -> Explainer:
     schema = read_schema(training.schema)
     labels = [match_label(estimator, text) for text in training.desired]
     named = {NAMES.get(name, name): value for name, value in given.items()}
-    explainer: Explainer = getattr(armin, method)(estimator, schema, desired=labels, **named)
+    explainer: Explainer = getattr(armin, method)(estimator, schema, desired=labels).set_params(**named)
     where = str(training.train)
     frame = without_label(read_table(where, schema), training.label_column, where)
     check_columns(frame, schema, where, "If it holds the label, add --label-column")
@@ -127,7 +127,7 @@ def _changed(explainer: Explainer, given: dict[str, Any]) -> Explainer:
     for name, value in given.items():
         if name not in FREE:
             raise ParameterError(f"--{name} is fixed in the bundle, as it was learned with it. Pack another one.")
-        setattr(explainer, NAMES.get(name, name), value)
+        explainer.set_params(**{NAMES.get(name, name): value})
         if name == "confidence" and getattr(explainer, "promise", None) is not None:
             explainer.promise = None  # who asks for a confidence does not ask for the promise
     explainer.check()

@@ -17,11 +17,21 @@ from armin.explain.ask import AskOrAct, Question
 from armin.explain.compare import Comparison
 from armin.explain.estimator import Explainer
 from armin.explain.methods import ARMIN, ImputationAR, RobustAR
+from armin.explain.parameters import ExpertOptions
 from armin.explain.side import compare
 from armin.explain.stress import StressTest
 from armin.explain.what_if import WhatIf
 
 __all__ = [
-    "ARMIN", "AskOrAct", "Comparison", "Explainer", "ImputationAR", "Question", "RobustAR", "StressTest", "WhatIf",
+    "ARMIN",
+    "AskOrAct",
+    "Comparison",
+    "ExpertOptions",
+    "Explainer",
+    "ImputationAR",
+    "Question",
+    "RobustAR",
+    "StressTest",
+    "WhatIf",
     "compare",
 ]  # fmt: skip

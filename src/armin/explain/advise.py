@@ -148,7 +148,7 @@ def _accepted(fitted: Fitted, world: World, codes: FloatArray, start: float) -> 
     """The model accepts the row as it stands; it is asked whether that is so, and how far telling would change it."""
     if fitted.reads and not fitted.decision.accepts(codes[None, :])[0]:
         raise MisreadError
-    n = max(fitted.settings.n_fresh, fitted.settings.n_samples, 1)
+    n = max(fitted.settings.options.n_fresh, fitted.settings.options.n_samples, 1)
     fresh = draw(fitted, world, codes, n, row_stream(fitted.settings.random_state, codes, "fresh"))
     return accepted_as_is(fitted, world, codes, fresh, {"sampling": time.perf_counter() - start})
 

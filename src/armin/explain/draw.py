@@ -83,14 +83,16 @@ def candidates_of(fitted: Fitted, world: World, codes: FloatArray) -> Sample:
             )
         return Sample(codes[None, :].copy(), np.ones(1), notes=(Message("draws.native"),))
     stream = row_stream(fitted.settings.random_state, codes, "candidates")
-    return draw(fitted, world, codes, fitted.settings.n_samples, stream)
+    return draw(fitted, world, codes, fitted.settings.options.n_samples, stream)
 
 
 def fresh_of(fitted: Fitted, world: World, codes: FloatArray) -> Sample | None:
     """Fresh completions to judge an answer by; None where nothing is blank or none are wanted."""
-    if not world.blanks or not fitted.settings.n_fresh:
+    if not world.blanks or not fitted.settings.options.n_fresh:
         return None
-    return draw(fitted, world, codes, fitted.settings.n_fresh, row_stream(fitted.settings.random_state, codes, "fresh"))
+    return draw(
+        fitted, world, codes, fitted.settings.options.n_fresh, row_stream(fitted.settings.random_state, codes, "fresh")
+    )
 
 
 def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:

@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from armin.actions import Grid
 from armin.arrays import FloatArray
 from armin.costs import Cost, as_cost, personal
 from armin.errors import DataError, NotFittedError, ParameterError
 from armin.explain.advise import advise, advise_others, advise_path, pose
 from armin.explain.ask import AskOrAct, ask_or_act
 from armin.explain.compare import Comparison, compare, sampled_by
-from armin.explain.constraints import check_parameters, check_whole
 from armin.explain.fitted import Fitted
 from armin.explain.judge import MisreadError
 from armin.explain.many import TableRows, each_row, foreseen, question_of, stored, tracked
 from armin.explain.memory import GuessingJudge, guessed_wrong
+from armin.explain.parameters import (
+    AnswerParameters,
+    ExpertOptions,
+    Parameters,
+    check_parameters,
+    check_whole,
+    parameter_names,
+    with_options,
+)
 from armin.explain.reading import read_or_ask
 from armin.explain.reasons import chosen_people
 from armin.explain.recheck import recheck
-from armin.explain.settings import Decision, Reapply, Settings, Solving
+from armin.explain.settings import Settings, Solving
 from armin.explain.stress import Kind, StressTest, stress_test
 from armin.explain.threads import in_one_thread, one_thread
 from armin.explain.why import Whys
 from armin.models.oracle import Oracle
-from armin.problem import Problem, Solution
+from armin.problem import Problem
 from armin.promise import Calibration
 from armin.recourse import Failure, Plans, Recourse, RecoursePath, Recourses
 from armin.recourse.origin import Origin
@@ -48,52 +55,43 @@ from armin.words import Message
 __all__ = ["Explainer"]
 
 
-class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+@dataclass(eq=False, repr=False)
+class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The grammar of all methods; see :class:`armin.ARMIN` for the parameters."""
 
-    learned: ClassVar[tuple[str, ...]] = ("classifier", "schema", "desired", "threshold", "margin", "cost", "sampler")
+    learned: ClassVar[tuple[str, ...]] = ("classifier", "schema", "desired", "threshold", "cost", "sampler")
     """The parameters that ``fit`` learns from; changing one afterwards needs another ``fit``."""
+    _checked = tuple[Any, ...]()
 
-    def __init__(
-        self,
-        classifier: Any,
-        schema: Schema,
-        *,
-        desired: Any,
-        threshold: float | None = None,
-        margin: float = 0.0,
-        cost: str | Cost | Callable[..., float] = "tlps",
-        sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
-        decision: Decision = "auto",
-        reapply: Reapply = "disclosed",
-        n_samples: int = 100,
-        max_changes: int | None = 4,
-        max_options: int = 100,
-        grid: Grid = "human",
-        method: str | Callable[[Problem], Solution] = "auto",
-        solver: Literal["highs", "gurobi"] = "highs",
-        time_limit: float | None = 60.0,
-        n_fresh: int = 1000,
-        random_state: int | None = 0,
-    ) -> None:
-        self.classifier = classifier
-        self.schema = schema
-        self.desired = desired
-        self.threshold = threshold
-        self.margin = margin
-        self.cost = cost
-        self.sampler = sampler
-        self.decision = decision
-        self.reapply = reapply
-        self.n_samples = n_samples
-        self.max_changes = max_changes
-        self.max_options = max_options
-        self.grid = grid
-        self.method = method
-        self.solver = solver
-        self.time_limit = time_limit
-        self.n_fresh = n_fresh
-        self.random_state = random_state
+    @classmethod
+    def from_settings(cls, classifier: Any, schema: Schema, **settings: Any) -> Self:
+        """An explainer whose parameters and experts' options are all given by name, as a configuration file has them.
+
+        Examples
+        --------
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> loans = make_loans()
+        >>> explainer = ARMIN.from_settings(loans.classifier, loans.schema, desired="approved", time_limit=5.0)
+        >>> explainer.options.time_limit
+        5.0
+        """
+        known = parameter_names(cls)
+        for name in settings:
+            if name not in known and name != "options":
+                raise ParameterError(f"{cls.__name__} has no parameter {name!r}. It has {', '.join(known)}.")
+        expert = {one.name: settings.pop(one.name) for one in fields(ExpertOptions) if one.name in settings}
+        options = replace(settings.pop("options", ExpertOptions()), **expert)
+        return cls(classifier, schema, options=options, **settings)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``options__time_limit=5`` sets one of the experts' options."""
+        prefix = "options__"
+        expert = {name.removeprefix(prefix): params.pop(name) for name in list(params) if name.startswith(prefix)}
+        super().set_params(**params)
+        if expert:
+            self.options = with_options(self.options, expert)
+        return self
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, around the same fitted classifier: that is what is explained."""
@@ -186,8 +184,8 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """
         self.check()
         decision = Oracle(self.classifier, self.schema, like, self.desired, self.threshold, along=along)
-        oracle = decision.stricter(self.margin) if self.margin else decision
-        read = read_or_ask(oracle, self.method, self.max_options)
+        oracle = decision.stricter(self.options.margin) if self.options.margin else decision
+        read = read_or_ask(oracle, self.options.method, self.options.max_options)
         self.fitted_ = Fitted(
             self.schema, tuple(decision.target.labels), like, decision, oracle, read, cost, sampler, self._settings(),
             imputer, isinstance(self.sampler, NativeMissing), oracle is not decision,
@@ -196,28 +194,26 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if along is not None:
             self.along_ = along
         self._checked = ()
-        self._bound = {name: getattr(self, name) for name in self.learned} | {"blackbox": self.method == "blackbox"}
+        self._bound = self._learned_with()
         self.n_features_in_ = len(self.schema)
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
         return self
 
     def check(self) -> None:
         """Refuse parameters that cannot be meant; ``fit`` does so by itself."""
-        check_parameters(type(self).__name__, self.get_params(deep=False))
+        check_parameters(type(self), self.get_params(deep=False))
+        check_parameters(type(self), vars(self.options))
+
+    def _learned_with(self) -> dict[str, Any]:
+        """The parameters that ``fit`` learns from, by name; of the method only whether the model is a black box."""
+        named = {name: getattr(self, name) for name in self.learned}
+        return named | {"margin": self.options.margin, "method": self.options.method == "blackbox"}
 
     def _settings(self) -> Settings:
-        return Settings(
-            type(self).__name__,
-            decision=self.decision,
-            reapply=self.reapply,
-            n_samples=self.n_samples,
-            n_fresh=self.n_fresh,
-            max_changes=self.max_changes,
-            max_options=self.max_options,
-            grid=self.grid,
-            solving=Solving(self.method, self.solver, time_limit=self.time_limit),
-            random_state=self.random_state,
-        )
+        varied = {one.name: getattr(self, one.name) for one in fields(AnswerParameters)}
+        options = self.options
+        solving = Solving(options.method, options.solver, time_limit=options.time_limit)
+        return Settings(type(self).__name__, solving=solving, **varied)
 
     @property
     def current(self) -> Fitted:
@@ -233,18 +229,15 @@ class Explainer(Whys, BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if len(given) == len(self._checked) and all(a is b for a, b in zip(given, self._checked, strict=True)):
             return replace(self.fitted_, settings=self._settings())
         self.check()
-        for parameter, bound in self._bound.items():
-            now = self.method == "blackbox" if parameter == "blackbox" else getattr(self, parameter)
+        for parameter, now in self._learned_with().items():
+            bound = self._bound[parameter]
             if now is not bound and not _same(now, bound):
-                what = "method" if parameter == "blackbox" else parameter
                 raise ParameterError(
-                    f"The {what!r} parameter of {name} was changed after fit, which learned with another one. "
+                    f"The {parameter!r} parameter of {name} was changed after fit, which learned with another one. "
                     "Call fit(X_train) again."
                 )
         self._checked = given
         return replace(self.fitted_, settings=self._settings())
-
-    _checked: tuple[Any, ...] = ()
 
     @classmethod
     @cache

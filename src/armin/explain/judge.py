@@ -101,7 +101,7 @@ def judge(
         problem = problem.excluding(solution.choice)
     raise AuditError(
         f"The classifier refused {MOST_REPAIRS} actions in a row that it accepts when read as arrays. "
-        "Please report this with the model; method='blackbox' asks the classifier itself."
+        "Please report this with the model; ExpertOptions(method='blackbox') asks the classifier itself."
     )
 
 
@@ -127,7 +127,7 @@ def judge_until_fresh(
     answer is the surest.
     """
     start = time.perf_counter()
-    if fresh is None or not fitted.settings.checks or not stated.asks_completions:
+    if fresh is None or not fitted.settings.options.checks or not stated.asks_completions:
         return judge(fitted, world, stated, stated.problem, fresh, drawn=drawn)
     watch = _Watch(fitted, world, stated, fresh, level)
     found = judge(fitted, world, stated, stated.problem, fresh, drawn=drawn, callback=watch)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from copy import copy, deepcopy
-from dataclasses import replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from armin.actions import Grid
 from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
 from armin.errors import DataError, ParameterError
@@ -20,15 +19,15 @@ from armin.explain.advise import advise
 from armin.explain.calibrate import ENOUGH, calibrate, check_held_out, masks_from, numbered, pick, tested_people
 from armin.explain.estimator import Explainer
 from armin.explain.fitted import Fitted
-from armin.explain.settings import Decision, Reapply, Settings
+from armin.explain.parameters import positive_share
+from armin.explain.settings import Settings
 from armin.explain.threads import in_one_thread
 from armin.explain.world import find_world
-from armin.problem import Problem, Solution
 from armin.promise import Calibration, Pattern, Promise
 from armin.recourse import Recourse
 from armin.recourse.origin import Origin
-from armin.sampling import Imputer, NativeMissing, Sampler, as_imputer
-from armin.schema import Carried, Rows, Schema, is_foreign
+from armin.sampling import Imputer, Sampler, as_imputer
+from armin.schema import Carried, Rows, is_foreign
 from armin.schema.frames import as_frame
 from armin.solve import stopped
 from armin.words import Message
@@ -39,6 +38,7 @@ MORE_PEOPLE, MOST_PEOPLE = 10, 5000
 """People set aside for each one to be tested, and at least so many if there are: blanks decide who is rejected."""
 
 
+@dataclass(eq=False, repr=False)
 class ARMIN(Explainer):
     """Recourse with multiple imputation: the cheapest action that works for most plausible completions.
 
@@ -48,7 +48,6 @@ class ARMIN(Explainer):
     schema : what the columns hold and what may change
     desired : the label, or labels, that the person wants
     threshold : accept when the desired labels' probability is at least this; None for what ``predict`` says
-    margin : a safety distance: ask for this much more probability than the decision needs
     cost : "tlps", "mps", "l1", "l2", "changes", a function, or a cost object
     sampler : "chained", "copula", "donors", "forest", "marginal", "mixture", "uniform", a function, or a sampler
     confidence : the share of completions that must be accepted, in (0, 1]
@@ -60,19 +59,9 @@ class ARMIN(Explainer):
         "blank" if the model can decide about the row as it stands, else "complete"
     reapply : who judges after the plan. "disclosed": the values will be known then. "blank": the model decides about
         the row with the blanks that are left. "either": the plan must work both ways
-    checks : raise the demand on the drawn completions until fresh ones agree with ``confidence`` as well; needs
-        ``n_fresh``
-    n_samples : how many completions to draw
     max_changes : how many features may change; None for no limit
-    max_options : at most this many options per feature
-    grid : "human" for round numbers, "paper" for equal steps from the person's value, "published" for equal steps
-        from the lower bound
-    method : "auto", "search", "milo", "enumerate", "subsample" (the paper's heuristic), "blackbox", or a function from
-        a problem to a solution
-    solver : "highs" or "gurobi", where a MILO is solved
-    time_limit : seconds of search for one answer, whatever is solved on the way; None for no limit
-    n_fresh : how many fresh completions to judge the action by; 0 for none
     random_state : the seed; the same row gets the same answer
+    options : what few need to set, such as a time limit; see :class:`~armin.ExpertOptions`
 
     Examples
     --------
@@ -83,42 +72,11 @@ class ARMIN(Explainer):
     'plan'
     """
 
-    def __init__(
-        self,
-        classifier: Any,
-        schema: Schema,
-        *,
-        desired: Any,
-        threshold: float | None = None,
-        margin: float = 0.0,
-        cost: str | Cost | Callable[..., float] = "tlps",
-        sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
-        confidence: float = 0.75,
-        promise: float | Promise | None = None,
-        decision: Decision = "auto",
-        reapply: Reapply = "disclosed",
-        checks: bool = True,
-        n_samples: int = 100,
-        max_changes: int | None = 4,
-        max_options: int = 100,
-        grid: Grid = "human",
-        method: str | Callable[[Problem], Solution] = "auto",
-        solver: Literal["highs", "gurobi"] = "highs",
-        time_limit: float | None = 60.0,
-        n_fresh: int = 1000,
-        random_state: int | None = 0,
-    ) -> None:
-        super().__init__(
-            classifier, schema, desired=desired, threshold=threshold, margin=margin, cost=cost, sampler=sampler,
-            decision=decision, reapply=reapply, n_samples=n_samples, max_changes=max_changes, max_options=max_options,
-            grid=grid, method=method, solver=solver, time_limit=time_limit, n_fresh=n_fresh, random_state=random_state,
-        )  # fmt: skip
-        self.confidence = confidence
-        self.promise = promise
-        self.checks = checks
+    confidence: float = field(default=0.75, metadata=positive_share())
+    promise: float | Promise | None = None
 
     def _settings(self) -> Settings:
-        return replace(super()._settings(), confidence=float(self.confidence), checks=bool(self.checks))
+        return replace(super()._settings(), confidence=float(self.confidence))
 
     def fit(self, X: pd.DataFrame | NDArray[Any], y: object = None, *, people: pd.DataFrame | None = None) -> Self:
         """Learn costs and completions from training data.
@@ -455,10 +413,11 @@ class UntestedError(DataError):
     """No real people can be found on whom a promise to such a row could be tested."""
 
 
+@dataclass(eq=False, repr=False)
 class RobustAR(Explainer):
     """Recourse that works for every drawn completion: the paper's dear baseline, by constraint generation.
 
-    Parameters are those of :class:`ARMIN`, without ``confidence``, ``promise`` and ``checks``.
+    Parameters are those of :class:`ARMIN`, without ``confidence`` and ``promise``.
 
     >>> from armin.datasets import make_loans
     >>> loans = make_loans()
@@ -469,9 +428,11 @@ class RobustAR(Explainer):
 
     def _settings(self) -> Settings:
         settings = super()._settings()
-        return replace(settings, solving=replace(settings.solving, for_all=True))
+        options, solving = replace(self.options, checks=False), replace(settings.solving, for_all=True)
+        return replace(settings, options=options, solving=solving)
 
 
+@dataclass(eq=False, repr=False)
 class ImputationAR(Explainer):
     """Recourse for one way to fill the blanks: what people do today, and the paper's cheap baseline.
 
@@ -481,9 +442,8 @@ class ImputationAR(Explainer):
     ----------
     imputer : "mean", "knn", "mice", or an imputer object
     sampler : only used to judge the advice
-    classifier, schema, desired, threshold, margin, cost, decision, reapply, max_changes, max_options, grid : as in
+    classifier, schema, desired, threshold, cost, decision, reapply, max_changes, random_state, options : as in
         :class:`ARMIN`
-    method, solver, time_limit, n_fresh, random_state : as in :class:`ARMIN`
 
     Examples
     --------
@@ -496,37 +456,10 @@ class ImputationAR(Explainer):
 
     learned = (*Explainer.learned, "imputer")
 
-    def __init__(
-        self,
-        classifier: Any,
-        schema: Schema,
-        *,
-        desired: Any,
-        threshold: float | None = None,
-        margin: float = 0.0,
-        cost: str | Cost | Callable[..., float] = "tlps",
-        imputer: str | Imputer = "mean",
-        sampler: str | Sampler | NativeMissing | Callable[..., Any] = "chained",
-        decision: Decision = "auto",
-        reapply: Reapply = "disclosed",
-        max_changes: int | None = 4,
-        max_options: int = 100,
-        grid: Grid = "human",
-        method: str | Callable[[Problem], Solution] = "auto",
-        solver: Literal["highs", "gurobi"] = "highs",
-        time_limit: float | None = 60.0,
-        n_fresh: int = 1000,
-        random_state: int | None = 0,
-    ) -> None:
-        super().__init__(
-            classifier, schema, desired=desired, threshold=threshold, margin=margin, cost=cost, sampler=sampler,
-            decision=decision, reapply=reapply, n_samples=1, max_changes=max_changes, max_options=max_options,
-            grid=grid, method=method, solver=solver, time_limit=time_limit, n_fresh=n_fresh, random_state=random_state,
-        )  # fmt: skip
-        self.imputer = imputer
+    imputer: str | Imputer = "mean"
 
     def _settings(self) -> Settings:
-        return replace(super()._settings(), states=False)
+        return replace(super()._settings(), states=False, options=replace(self.options, n_samples=1, checks=False))
 
     def _learn(self, codes: FloatArray, like: pd.DataFrame | None, along: Carried | None) -> None:
         super()._learn(codes, like, along)

@@ -83,7 +83,7 @@ def _estimate(oracle: Oracle, max_options: int) -> str:
     said += f"{one:,} with one change and {two:,} with two"
     if speed is None:
         return said + "."
-    return said + f": about {one / speed:.2g} s and {two / speed:.2g} s for a row without blanks. Set time_limit."
+    return said + f": about {one / speed:.2g} s and {two / speed:.2g} s for a row without blanks. Set ExpertOptions(time_limit=...)."
 
 
 def _sizes(schema: Schema, max_options: int) -> list[int]:

@@ -6,22 +6,17 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
-from armin.actions import Grid
 from armin.clock import clock
+from armin.explain.parameters import AnswerParameters
 from armin.problem import PathPoint, Problem, Solution
 from armin.solve import solve, solve_best, solve_path
 from armin.solve.repeat import Differ
 from armin.solve.robust import solve_robust
 from armin.solve.stopping import Callback, Until
 
-__all__ = ["Decision", "Reapply", "Settings", "Solving"]
+__all__ = ["Settings", "Solving"]
 
-Decision = Literal["auto", "complete", "blank"] | None
-"""What has been decided about the person: see :class:`armin.ARMIN`."""
-Reapply = Literal["disclosed", "blank", "either"]
-"""Who judges afterwards: see :class:`armin.ARMIN`."""
 Solver = Callable[[Problem], Solution]
 
 LEAST_SHARE = 0.02
@@ -113,8 +108,8 @@ class Solving:
         return [solution for solution in found if solution.choice is not None]
 
 
-@dataclass(frozen=True)
-class Settings:
+@dataclass(repr=False)
+class Settings(AnswerParameters):
     """Everything about an answer that needs no learning; :class:`armin.ARMIN` describes the parameters.
 
     Attributes
@@ -122,21 +117,11 @@ class Settings:
     name : the method's name, for the answer
     confidence : the share of completions that must be accepted
     states : whether an answer may state that confidence
-    checks : whether the demand is raised until fresh completions agree
     trusts : whether the reading of the model, rather than the model, sorts completions out
     """
 
     name: str
     confidence: float = 1.0
     states: bool = True
-    checks: bool = False
-    decision: Decision = "auto"
-    reapply: Reapply = "disclosed"
-    n_samples: int = 100
-    n_fresh: int = 1000
-    max_changes: int | None = 4
-    max_options: int = 100
-    grid: Grid = "human"
     solving: Solving = Solving()
-    random_state: int | None = 0
     trusts: bool = True

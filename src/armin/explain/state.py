@@ -30,8 +30,8 @@ def state(
     settings = fitted.settings
     grid = build_grid(
         fitted.schema, codes, sample.values,
-        max_options=settings.max_options, grid=settings.grid, frozen=frozenset(frozen),
-        made=fitted.remembered.moves(settings.max_options, settings.grid),
+        max_options=settings.options.max_options, grid=settings.options.grid, frozen=frozenset(frozen),
+        made=fitted.remembered.moves(settings.options.max_options, settings.options.grid),
     )  # fmt: skip
     return state_problem(
         codes, sample.values, sample.weights, grid, fitted.read, fitted.cost,

@@ -144,7 +144,7 @@ class Lab:
     def __init__(self, fitted: Fitted, codes: FloatArray, plan: Recourse, positions: list[int]) -> None:
         self.fitted, self.codes, self.plan, self.positions = fitted, codes, plan, positions
         self.world = find_world(fitted, codes)
-        self.count = max(fitted.settings.n_fresh, 1000)
+        self.count = max(fitted.settings.options.n_fresh, 1000)
         # the stream that fresh completions come from: without enlarging, these are the explainer's own
         self.rng = row_stream(fitted.settings.random_state, codes, "fresh")
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
 from armin.errors import DataError
-from armin.explain.constraints import check_whole
+from armin.explain.parameters import check_whole
 from armin.explain.reasons import Background, find_reasons
 from armin.explain.threads import in_one_thread
 from armin.explain.what_if import WhatIf, judge_idea

@@ -32,7 +32,8 @@ def find_world(fitted: Fitted, codes: FloatArray) -> World:
         what = "NativeMissing" if fitted.native else f"reapply={settings.reapply!r}"
         raise ModelError(
             f"{what} asks the model about the row with its blanks, and this model fills them from the other columns, "
-            "which can only be followed where nothing is blank. Use reapply='disclosed', or method='blackbox'."
+            "which can only be followed where nothing is blank. Use reapply='disclosed', or "
+            "ExpertOptions(method='blackbox')."
         )
     return World(
         "blank" if settings.decision == "auto" else settings.decision, settings.reapply, True, _verdict(fitted, codes)

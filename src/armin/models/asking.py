@@ -107,7 +107,8 @@ def _asked(schema: Schema, steps: Callable[[FloatArray], FloatArray], name: str,
             return [frozenset(np.flatnonzero(row).tolist()) if row.sum() > 1 else _only(row) for row in depends]
     raise UntraceableError(
         f"Which columns stand behind the outputs of {name} could not be found by asking it: the answers contradict "
-        "each other. Say so with armin.models.register_transformer(cls, tracer), or use method='blackbox'."
+        "each other. Say so with armin.models.register_transformer(cls, tracer), or use "
+        "ExpertOptions(method='blackbox')."
     )
 
 
@@ -125,7 +126,8 @@ def _takes(schema: Schema, steps: Callable[[FloatArray], FloatArray], rng: np.ra
     except Exception as error:  # whatever a user's step raises
         raise UntraceableError(
             f"A step refused rows from the schema's ranges ({RefusedError.of(error).short[:-1]}), so "
-            "that it cannot be asked what its outputs depend on. Narrow the schema's bounds, or use method='blackbox'."
+            "that it cannot be asked what its outputs depend on. Narrow the schema's bounds, or use "
+            "ExpertOptions(method='blackbox')."
         ) from error
     try:
         steps(draw_codes(schema, 64, rng, blanks=0.1))

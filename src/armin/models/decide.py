@@ -230,7 +230,7 @@ def _without_classes(estimator: Any, name: str) -> ModelError:
         return ModelError(
             f"ARMIN needs a classifier: an object with predict(rows), and 'classes_', the list of its labels. Got "
             f"{what}. Put a function into one: class Rule: classes_ = ['no', 'yes']; predict = staticmethod(function); "
-            "then ARMIN(Rule(), schema, desired='yes', method='blackbox')."
+            "then ARMIN(Rule(), schema, desired='yes', options=ExpertOptions(method='blackbox'))."
         )
     from sklearn.base import is_regressor
 
@@ -298,12 +298,12 @@ def refuse_threshold(target: Target, name: str) -> None:
     if target.around is not None:
         raise UnreadableError(
             f"A classifier around {name} is read when it looks at one score of two classes. This one has "
-            f"{target.classes.size} classes. Use method='blackbox'."
+            f"{target.classes.size} classes. Use ExpertOptions(method='blackbox')."
         )
     if target.threshold is not None:
         raise UnreadableError(
             f"A 'threshold' on {name} with {target.classes.size} classes cannot be read exactly "
-            f"for the labels {target.labels}. Leave out threshold, or use method='blackbox'."
+            f"for the labels {target.labels}. Leave out threshold, or use ExpertOptions(method='blackbox')."
         )
 
 
@@ -332,6 +332,7 @@ def _checked_threshold(estimator: Any, threshold: Any) -> float:
     if not hasattr(estimator, "predict_proba"):
         raise ParameterError(
             f"The 'threshold' parameter needs an estimator with predict_proba, which this "
-            f"{type(estimator).__name__} has not. Leave it out, or calibrate the model and use method='blackbox'."
+            f"{type(estimator).__name__} has not. Leave it out, or calibrate the model and use "
+            "ExpertOptions(method='blackbox')."
         )
     return float(threshold)

@@ -78,7 +78,7 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     if len(behind) != model.n_inputs:
         raise UnreadableError(
             f"The steps before {type(final).__name__} were traced to {len(behind)} columns, but it takes "
-            f"{model.n_inputs}. Use method='blackbox', and please report this."
+            f"{model.n_inputs}. Use ExpertOptions(method='blackbox'), and please report this."
         )
     whole = Steps(oracle, tuple(followed), prepare)
     owners = np.array([-1 if p is None else JOINT if isinstance(p, frozenset) else p for p in behind], dtype=np.intp)
@@ -115,7 +115,8 @@ def _behind(oracle: Oracle, model: Model, followed: Collection[Any], rest: list[
     if wide:
         raise UntraceableError(
             f"The step {name} mixes columns: {wide} features that may change stand behind one output, and at most "
-            f"{MOST_TOGETHER} can be followed exactly. Use method='blackbox', or train the model without it."
+            f"{MOST_TOGETHER} can be followed exactly. Use ExpertOptions(method='blackbox'), or train the model "
+            "without it."
         )
     return found
 

@@ -25,7 +25,8 @@ def fold(model: Model, steps: Collection[Any], why: UntraceableError) -> Model:
     if not isinstance(model, LinearModel | ReluNetwork):
         raise UntraceableError(
             f"The steps {', '.join(type(step).__name__ for step in steps)} mix columns, which can be followed exactly "
-            f"for linear models and ReLU networks, not for a {type(model).__name__}. Use method='blackbox', or train "
+            f"for linear models and ReLU networks, not for a {type(model).__name__}. Use "
+            "ExpertOptions(method='blackbox'), or train "
             "the model without them."
         )
     for found in reversed(maps):

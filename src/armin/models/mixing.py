@@ -174,7 +174,7 @@ def score_of(member: Any, columns: IntArray | None = None) -> Piece:
     if len(found) > 1:
         raise UnreadableError(
             f"A map of the mean of {len(found)} maps, as of this {type(member).__name__}, is not read. "
-            "Use method='blackbox'."
+            "Use ExpertOptions(method='blackbox')."
         )
     return found[0][1].then(Map.line(found[0][0]))
 
@@ -189,7 +189,8 @@ def vote_of(member: Any, columns: IntArray | None = None) -> Piece:
     if type(model.decision) is Among and model.decision.n_outputs == 2:  # the first of equals wins
         return Piece(model, np.array([-1.0, 1.0]), (Map.step(float(np.nextafter(0.0, 1.0))),), columns)
     raise UnreadableError(
-        f"What a {type(member).__name__} says is not read as a vote beside others. Use method='blackbox'."
+        f"What a {type(member).__name__} says is not read as a vote beside others. Use "
+        "ExpertOptions(method='blackbox')."
     )
 
 
@@ -240,7 +241,7 @@ def _calibrated(fold: Any, columns: IntArray | None) -> Piece:
         return score_of(fold.estimator, columns).then(Map.table(xs, ys, single=xs.dtype == np.float32))
     raise UnreadableError(
         "A CalibratedClassifierCV is read when it maps scores by a sigmoid or an isotonic table. This one has a "
-        f"{name}. Use method='blackbox'."
+        f"{name}. Use ExpertOptions(method='blackbox')."
     )
 
 
@@ -250,13 +251,13 @@ def _read(member: Any) -> LinearModel | TreeEnsemble:
     if labels.size != 2:
         raise UnreadableError(
             f"Classifiers are read together when each knows two classes. This {name} knows {labels.size}. "
-            "Use method='blackbox'."
+            "Use ExpertOptions(method='blackbox')."
         )
     model = read_inside(member, Target(labels, (1,)))
     if not isinstance(model, LinearModel | TreeEnsemble):
         raise UnreadableError(
             f"Classifiers are read together when they are sums of trees or of inputs. This {name} is neither. "
-            "Use method='blackbox'."
+            "Use ExpertOptions(method='blackbox')."
         )
     return model
 
@@ -279,7 +280,7 @@ def _base(member: Any, method: str, columns: IntArray | None) -> Piece:
             return Piece(model, coefficients, maps, columns)
     raise UnreadableError(
         f"The {method}() of a {type(member).__name__} is read beside others when it is the sum that decides, or the "
-        "logistic of it. This one is something else. Use method='blackbox'."
+        "logistic of it. This one is something else. Use ExpertOptions(method='blackbox')."
     )
 
 
@@ -294,7 +295,7 @@ def _said(member: Any, method: str, rows: FloatArray) -> tuple[FloatArray, NDArr
     except Exception as error:
         raise UnreadableError(
             f"A {type(member).__name__} is read beside others when it takes plain numbers. This one does not "
-            f"({type(error).__name__}). Use method='blackbox'."
+            f"({type(error).__name__}). Use ExpertOptions(method='blackbox')."
         ) from error
     said = said[:, 1] if method == "predict_proba" else said.ravel()
     return rows, said if said.dtype in _SAME else said.astype(np.float64)

@@ -119,7 +119,8 @@ def join(models: Sequence[TreeEnsemble], decision: Decision) -> TreeEnsemble:
     if len(ways) > 1:
         raise UnreadableError(
             "Trees are read together when they compare and add up in the same way. Some of these do so in single "
-            "precision and others in double precision, or differ in what happens at a threshold. Use method='blackbox'."
+            "precision and others in double precision, or differ in what happens at a threshold. Use "
+            "ExpertOptions(method='blackbox')."
         )
     (strict, input_precision, precision, base_last), width = ways.pop(), sum(m.base.size for m in models)
     trees, base = list[OneTree](), list[float]()

@@ -274,7 +274,7 @@ def _unknown(estimator: Any) -> ModelError:
     known = ", ".join(f"{library}.{cls}" for library, cls, _ in supported_models())
     found = UnreadableError(
         f"ARMIN cannot read a {name} exactly. It reads {known}. Register a reader with "
-        "armin.models.register_reader, or use method='blackbox', which only asks the model."
+        "armin.models.register_reader, or use ExpertOptions(method='blackbox'), which only asks the model."
     )
     found.short = f"ARMIN cannot read a {name} exactly; armin.models.supported_models() lists what it reads."
     return found
@@ -312,5 +312,5 @@ def _check_own_rule(estimator: Any, owner: type) -> None:
         if changed:
             raise UnreadableError(
                 f"{type(estimator).__name__} is read as a {owner.__name__}, but it has its own {changed[0]}(). "
-                "Register a reader for it with armin.models.register_reader, or use method='blackbox'."
+                "Register a reader for it with armin.models.register_reader, or use ExpertOptions(method='blackbox')."
             )

@@ -68,7 +68,7 @@ def trace(transformer: Any, n_inputs: int) -> Trace:
     raise UntraceableError(
         f"The step {type(transformer).__name__} is not known to work column by column, so it cannot be followed "
         f"exactly. Known: {', '.join(sorted(_TRACERS))}. If it does work column by column, say so with "
-        "armin.models.register_transformer(cls); or use method='blackbox'."
+        "armin.models.register_transformer(cls); or use ExpertOptions(method='blackbox')."
     )
 
 
@@ -243,7 +243,8 @@ def _function(transformer: Any, n_inputs: int) -> Trace:
         return [0] * _width(transformer)
     raise UntraceableError(
         f"FunctionTransformer({getattr(function, '__name__', function)!r}) may mix columns. If it works column by "
-        "column, say feature_names_out='one-to-one', give it one column at a time, or use method='blackbox'."
+        "column, say feature_names_out='one-to-one', give it one column at a time, or use "
+        "ExpertOptions(method='blackbox')."
     )
 
 

@@ -203,7 +203,7 @@ class _Asked:
         self.case.outcomes[plan.outcome] += 1
         self.case.outcomes[plan.solver] += 1
         self._shown("explain", plan)
-        checks = self.explainer.checks and self.explainer.n_fresh > 0
+        checks = self.explainer.options.checks and self.explainer.options.n_fresh > 0
         self.judge.answer(plan, "explain", checks=checks)
         return plan
 
@@ -230,7 +230,7 @@ class _Asked:
 
     def path(self, plan: Recourse) -> None:
         """Costs and shares rise; without fresh completions each point is what explain says at its share."""
-        bare = self.explainer.at(self.judge.level).set_params(n_fresh=0)
+        bare = self.explainer.at(self.judge.level).set_params(options__n_fresh=0)
         row, locked = self.question.row, self.question.locked
         path = self.case.call("path", lambda: bare.path(row, locked=locked), self._patience)
         full = self.case.call("path", lambda: self.explainer.path(row, locked=locked), self._patience)

@@ -243,7 +243,7 @@ class Judge:
             wrong("no whole number, or no category")
         if not (after != before).any():
             wrong("a change that changes nobody")
-        if feature.step is not None and self.explainer.grid == "human":
+        if feature.step is not None and self.explainer.options.grid == "human":
             target = change.amount if change.mode == "shift" else feature.code(change.after)
             steps = float(target) / feature.step
             ends = change.mode != "shift" and target in (feature.low_code, feature.high_code)

@@ -201,7 +201,7 @@ def random_parameters(rng: np.random.Generator, table: Table, user: User) -> dic
 
 def explainer_of(user: User, schema: Schema, parameters: dict[str, Any], time_limit: float) -> ARMIN:
     """The explainer, not fitted yet."""
-    return ARMIN(user.classifier, schema, time_limit=time_limit, **parameters)
+    return ARMIN.from_settings(user.classifier, schema, time_limit=time_limit, **parameters)
 
 
 def random_row(rng: np.random.Generator, table: Table, schema: Schema, accepted: np.ndarray) -> Question:

@@ -128,12 +128,13 @@ def _check(estimator: Any, saved: dict[str, Any], scale: float, width: int, targ
     if loss not in _OBJECTIVES:
         raise UnreadableError(
             f"A CatBoostClassifier is read when its loss is one of {', '.join(_OBJECTIVES)}. This one has {loss!r}. "
-            "Use method='blackbox'."
+            "Use ExpertOptions(method='blackbox')."
         )
     if width != (1 if target.binary and loss != "MultiClass" else target.classes.size) or scale != 1.0:
         raise UnreadableError(
             f"A CatBoostClassifier is read when it has one score per class, one for two classes, and scale 1. "
-            f"This one has {width} for {target.classes.size} classes and scale {scale:g}. Use method='blackbox'."
+            f"This one has {width} for {target.classes.size} classes and scale {scale:g}. Use "
+            "ExpertOptions(method='blackbox')."
         )
     features = saved["features_info"]
     counted = any(split["split_type"] == "OnlineCtr" for split in _splits(saved))
@@ -141,7 +142,8 @@ def _check(estimator: Any, saved: dict[str, Any], scale: float, width: int, targ
         what = "statistics of its categories (CTR)" if counted else "texts or embeddings"
         raise UnreadableError(
             f"A CatBoostClassifier is read when it splits numbers and single categories. This one splits {what}. "
-            "Fit it with one_hot_max_size of at least the number of categories, or use method='blackbox'."
+            "Fit it with one_hot_max_size of at least the number of categories, or use "
+            "ExpertOptions(method='blackbox')."
         )
 
 

@@ -112,7 +112,7 @@ def _term(estimator: Any, features: tuple[int, ...], scores: NDArray[np.float64]
     if level > 2:
         raise UnreadableError(
             f"An ExplainableBoostingClassifier is read when its terms look at one or two columns. This one has a term "
-            f"of {level}. Use method='blackbox'."
+            f"of {level}. Use ExpertOptions(method='blackbox')."
         )
     for a, feature in enumerate(features):
         bins = _levels(estimator, feature, level)
@@ -177,7 +177,7 @@ def read_glassbox(estimator: Any, target: Target) -> Model:
     if odd:
         raise UnreadableError(
             f"A {type(estimator).__name__} of interpret is read when all its columns are continuous. This one has one "
-            f"that is {odd[0]}. Encode it in a Pipeline before, or use method='blackbox'."
+            f"that is {odd[0]}. Encode it in a Pipeline before, or use ExpertOptions(method='blackbox')."
         )
     return read_inside(estimator.sk_model_, target)
 

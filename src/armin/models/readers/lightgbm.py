@@ -114,7 +114,7 @@ def _check(estimator: Any, text: _Text, target: Target) -> None:
     if callable(getattr(estimator, "_objective", None)) or "objective" not in text.header:
         raise UnreadableError(
             "An LGBMClassifier is read when its objective is one of LightGBM's own. This one has a function. "
-            "Use method='blackbox'."
+            "Use ExpertOptions(method='blackbox')."
         )
     if any(tree.get("is_linear", "0") != "0" for tree in text.trees):
         raise UnreadableError("An LGBMClassifier is read when its leaves are constants. Fit it with linear_tree=False.")
@@ -146,7 +146,7 @@ def _decide(estimator: Any, text: _Text, target: Target, trees: list[OneTree], w
         if most > _MOST_SCORE:
             raise UnreadableError(
                 f"The one-against-all scores of this {name} reach {most:.0f}, where its probabilities round to 1 and "
-                "tie. Use the objective 'multiclass', or method='blackbox'."
+                "tie. Use the objective 'multiclass', or ExpertOptions(method='blackbox')."
             )
         near = 4 * float(np.finfo(np.float64).eps) * float(np.exp(most)) / rate
     return 1.0, AmongLinked(target.accepted, width, verdict, near)
@@ -241,7 +241,8 @@ def _kinds_of_inputs(text: _Text) -> tuple[IntArray, NDArray[np.bool_]]:
         if feature in codes or (_MISSING_ZERO in found and len(found) > 1):
             raise UnreadableError(
                 f"The trees of this LGBMClassifier do not agree on what model input {feature} is, a category, or "
-                "whether zero is missing. Fit it in one go, without init_model, or use method='blackbox'."
+                "whether zero is missing. Fit it in one go, without init_model, or use "
+                "ExpertOptions(method='blackbox')."
             )
     zero = np.array([_MISSING_ZERO in missing.get(i, ()) for i in range(n_inputs)])
     return np.array(sorted(codes), dtype=np.intp), zero

@@ -180,7 +180,7 @@ def _decide(core: _AnyCore, verdict: Any, target: Target) -> tuple[float, Decisi
     if core.n_scores != (1 if target.binary else target.classes.size):
         raise UnreadableError(
             f"An {name} is read when it has one score for two classes, or one for each of more. This one has "
-            f"{core.n_scores} for {target.classes.size} classes. Use method='blackbox'."
+            f"{core.n_scores} for {target.classes.size} classes. Use ExpertOptions(method='blackbox')."
         )
     if core.n_scores == 1:
         return decide_by_score(verdict, name, "float32")

@@ -36,7 +36,7 @@ def find_core(graph: Graph) -> TreesCore | LinearCore | NetworkCore:
     kinds = ", ".join(dict.fromkeys(node.op_type for node in graph.nodes))
     raise UnreadableError(
         "An ONNX model is read when it holds a TreeEnsembleClassifier, a LinearClassifier, or MatMul, Gemm, Add and "
-        f"Relu. This one is made of {kinds}. Use method='blackbox'."
+        f"Relu. This one is made of {kinds}. Use ExpertOptions(method='blackbox')."
     )
 
 
@@ -48,7 +48,7 @@ def _alone(core: AnyCore, own: list[Any]) -> AnyCore:
     if odd:
         raise UnreadableError(
             "An ONNX model is read when its scores are followed by labels and probabilities only. This one goes on "
-            f"with {odd[0]}. Use method='blackbox'."
+            f"with {odd[0]}. Use ExpertOptions(method='blackbox')."
         )
     return core
 
@@ -79,13 +79,14 @@ class TreesCore:
         if odd or len(modes) > 1:
             raise UnreadableError(
                 "ONNX trees are read when all their nodes are BRANCH_LEQ, or all BRANCH_LT. These have "
-                f"{', '.join(sorted(modes))}. Use method='blackbox'."
+                f"{', '.join(sorted(modes))}. Use ExpertOptions(method='blackbox')."
             )
         named = found.get("classlabels_strings") or found.get("classlabels_int64s") or []
         used = sorted(set(found["class_ids"]))
         if len(found.get("base_values") or [0.0]) not in (1, len(named)) or "base_values_as_tensor" in found:
             raise UnreadableError(
-                "ONNX trees are read when they start from one number for each class. Use method='blackbox'."
+                "ONNX trees are read when they start from one number for each class. Use "
+                "ExpertOptions(method='blackbox')."
             )
         return cls(graph, node, found, used if len(used) == 1 and len(named) == 2 else list(range(len(named))))
 
@@ -272,7 +273,9 @@ class NetworkCore:
                 weights[-1], biases[-1] = weights[-1] @ found[0], biases[-1] @ found[0] + found[1]
             tensor = str(users[0].output[0])
         if fresh:
-            raise UnreadableError("ONNX layers are read when the last one is no Relu. Use method='blackbox'.")
+            raise UnreadableError(
+                "ONNX layers are read when the last one is no Relu. Use ExpertOptions(method='blackbox')."
+            )
         return cls(graph, start, tensor, tuple(weights), tuple(biases))
 
     @property
@@ -287,7 +290,7 @@ class NetworkCore:
         if rest:
             raise UnreadableError(
                 f"ONNX layers are read when nothing passes them by. Here {', '.join(sorted(rest))} does. "
-                "Use method='blackbox'."
+                "Use ExpertOptions(method='blackbox')."
             )
         return changed(self.graph.proto, nodes=nodes, inputs={self.last: self.n_scores})
 
@@ -302,7 +305,7 @@ def _check_lists(found: dict[str, Any], *names: str) -> None:
         if not found.get(name):
             raise UnreadableError(
                 f"ONNX classifiers are read when they have {name} as a list of numbers. This one has none. "
-                "Use method='blackbox'."
+                "Use ExpertOptions(method='blackbox')."
             )
 
 

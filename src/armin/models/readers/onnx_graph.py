@@ -155,5 +155,5 @@ def column_traces(graph: Graph, name: str, widths: Mapping[str, list[int]]) -> l
             return behind * len(found.get("cats_strings") or found.get("cats_int64s") or [])
     raise UnreadableError(
         f"An ONNX model is read when the steps before its classifier work column by column. {kind} is not known to do "
-        "so. Use method='blackbox'."
+        "so. Use ExpertOptions(method='blackbox')."
     )

@@ -54,7 +54,8 @@ def read_svc(estimator: Any, target: Target) -> LinearModel:
     if estimator.kernel != "linear" or not target.binary:
         raise UnreadableError(
             f"An SVC is read when it has a linear kernel and two classes. This one has kernel="
-            f"{estimator.kernel!r} and {target.classes.size} classes. Use LinearSVC, or method='blackbox'."
+            f"{estimator.kernel!r} and {target.classes.size} classes. Use LinearSVC, or "
+            "ExpertOptions(method='blackbox')."
         )
     if target.around is None:
         refuse_threshold(target, "SVC")  # its probabilities come from a second model, fitted by cross-validation

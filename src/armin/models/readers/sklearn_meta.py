@@ -83,7 +83,7 @@ def read_calibrated(estimator: Any, target: Target) -> Model:
         raise UnreadableError(
             f"A CalibratedClassifierCV is read when it maps the score of one classifier of two classes. This one "
             f"averages {n_maps} classifiers of {target.classes.size} classes. Fit it with ensemble=False on two "
-            "classes, or use method='blackbox'."
+            "classes, or use ExpertOptions(method='blackbox')."
         )
     return _read_around(estimator, target, 1, ("decision_function",))
 
@@ -107,7 +107,8 @@ class _Put:
         if lost:
             raise UnreadableError(
                 f"A {type(self.estimator).__name__} is read when it looks at the score of the {type(real).__name__} "
-                f"inside. This one may look at {lost[0]}(), which is something else. Use method='blackbox'."
+                f"inside. This one may look at {lost[0]}(), which is something else. Use "
+                "ExpertOptions(method='blackbox')."
             )
         filled = with_inner(copy.copy(self.estimator), inner)
         return filled if self.outer is None else self.outer.put(filled)
@@ -216,7 +217,7 @@ def check_members(members: list[Any], name: str) -> None:
         if not single_trees([member]):
             raise UnreadableError(
                 f"A {name} is read when its members are single decision trees. This one has a "
-                f"{type(member).__name__}. Use method='blackbox'."
+                f"{type(member).__name__}. Use ExpertOptions(method='blackbox')."
             )
 
 

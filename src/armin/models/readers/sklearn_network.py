@@ -36,7 +36,7 @@ def read_network(estimator: Any, target: Target) -> ReluNetwork | LinearModel:
     if estimator.activation not in ("relu", "identity"):
         raise UnreadableError(
             f"An MLPClassifier is read when its activation is 'relu' or 'identity'. "
-            f"This one has {estimator.activation!r}. Use method='blackbox'."
+            f"This one has {estimator.activation!r}. Use ExpertOptions(method='blackbox')."
         )
     if estimator.n_outputs_ > 1 and estimator.out_activation_ != "softmax":
         raise ModelError("ARMIN reads classifiers with one output. This MLPClassifier has several. Fit one for each.")

@@ -67,7 +67,7 @@ def read_boosting(estimator: Any, target: Target) -> TreeEnsemble:
     if not constant:
         raise UnreadableError(
             f"A {name} is read when it starts from a constant (init=None or 'zero'). "
-            f"This one starts from {type(start).__name__}. Use method='blackbox'."
+            f"This one starts from {type(start).__name__}. Use ExpertOptions(method='blackbox')."
         )
     n_inputs = int(estimator.n_features_in_)
     base = np.asarray(estimator._raw_predict_init(np.zeros((1, n_inputs))))[0]

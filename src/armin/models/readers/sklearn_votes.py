@@ -132,14 +132,14 @@ def read_stacking(estimator: Any, target: Target) -> Model:
     """
     name = type(estimator).__name__
     if target.around is not None:
-        raise UnreadableError(f"A {name} is read when nothing is around it. Use method='blackbox'.")
+        raise UnreadableError(f"A {name} is read when nothing is around it. Use ExpertOptions(method='blackbox').")
     members = [member for member in estimator.estimators_ if not isinstance(member, str)]
     top, methods = estimator.final_estimator_, list(estimator.stack_method_)
     final = read_inside(top, Target(np.asarray(top.classes_), target.accepted, target.threshold))
     if not isinstance(final, LinearModel):
         raise UnreadableError(
             f"A {name} is read when its final_estimator is linear. This one is a {type(top).__name__}. "
-            "Use method='blackbox'."
+            "Use ExpertOptions(method='blackbox')."
         )
     if estimator.passthrough or not _one_sum(members, methods):
         _refuse_classes(estimator, target)
@@ -187,7 +187,7 @@ def _stacked(estimator: Any, target: Target, final: LinearModel, methods: list[s
     if steps and estimator.passthrough:
         raise UnreadableError(
             "A StackingClassifier with members that have steps of their own is read when it does not pass its inputs "
-            "through. Use method='blackbox'."
+            "through. Use ExpertOptions(method='blackbox')."
         )
     members = [member for member in behind.estimators_ if not isinstance(member, str)]
     weights, terms = final.weights[0], list[Term]()
@@ -208,7 +208,7 @@ def _refuse_classes(estimator: Any, target: Target) -> None:
     if not target.binary:
         raise UnreadableError(
             f"A {type(estimator).__name__} of {target.classes.size} classes is read when all that its members say are "
-            "sums of trees, or all are linear scores. Use method='blackbox'."
+            "sums of trees, or all are linear scores. Use ExpertOptions(method='blackbox')."
         )
 
 
@@ -238,18 +238,18 @@ def _read_members(members: Sequence[Any], methods: Sequence[str], target: Target
         if hasattr(member, "steps"):
             raise UnreadableError(
                 "Classifiers are read together when all take the same inputs. This one has a Pipeline of its own among "
-                "its members. Put the steps before the whole, or use method='blackbox'."
+                "its members. Put the steps before the whole, or use ExpertOptions(method='blackbox')."
             )
         if labels.size != target.classes.size:
             raise UnreadableError(
                 f"Classifiers are read together when each knows all classes. This {type(member).__name__} knows "
-                f"{labels.size} of {target.classes.size}. Use method='blackbox'."
+                f"{labels.size} of {target.classes.size}. Use ExpertOptions(method='blackbox')."
             )
         model = read_inside(member, Target(labels, (labels.size - 1,)))
         if not isinstance(model, TreeEnsemble | LinearModel):
             raise UnreadableError(
                 f"Classifiers are read together when they are trees or linear. This one is a {type(member).__name__}. "
-                "Use method='blackbox'."
+                "Use ExpertOptions(method='blackbox')."
             )
         width = model.base.size if isinstance(model, TreeEnsemble) else model.intercept.size
         read.append(_Member(model, slice(start, start + width), method))
@@ -268,7 +268,8 @@ def _joined(
     linear = [member.model for member in read if isinstance(member.model, LinearModel)]
     if trees and linear:
         raise UnreadableError(
-            "Classifiers are read together when all are trees or all are linear. Here are both. Use method='blackbox'."
+            "Classifiers are read together when all are trees or all are linear. Here are both. Use "
+            "ExpertOptions(method='blackbox')."
         )
     if trees:
         return join(trees, decision)
@@ -286,7 +287,7 @@ def _of_shares(probe: Any, mean: FloatArray, target: Target) -> tuple[tuple[Marg
     if not target.binary:
         raise UnreadableError(
             f"A classifier around a {type(probe).__name__} is read when it has two classes. This one has "
-            f"{target.classes.size}. Use method='blackbox'."
+            f"{target.classes.size}. Use ExpertOptions(method='blackbox')."
         )
     column = target.around.column
     sign, rule = decide_by_score(Verdict(_OneShare(column), target), type(probe).__name__)

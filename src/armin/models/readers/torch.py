@@ -248,7 +248,7 @@ def _affine(layer: Any, name: str) -> tuple[FloatArray, FloatArray]:
         return np.diag(scale), shift
     raise UnreadableError(
         f"A TorchClassifier is read when its module is a Sequential of Linear, ReLU, BatchNorm1d, Dropout, Flatten and "
-        f"Identity. This one has {layer!r}. Use method='blackbox'."
+        f"Identity. This one has {layer!r}. Use ExpertOptions(method='blackbox')."
     )
 
 

@@ -140,12 +140,13 @@ def _check(estimator: Any, learner: dict[str, Any], target: Target) -> None:
     booster, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if booster != "gbtree":
         raise UnreadableError(
-            f"A {name} is read when its booster is 'gbtree'. This one has {booster!r}. Use method='blackbox'."
+            f"A {name} is read when its booster is 'gbtree'. This one has {booster!r}. Use "
+            "ExpertOptions(method='blackbox')."
         )
     if objective not in _OBJECTIVES or callable(estimator.objective):
         raise UnreadableError(
             f"A {name} is read when its objective is one of {', '.join(_OBJECTIVES)}. "
-            f"This one has {estimator.objective!r}. Use method='blackbox'."
+            f"This one has {estimator.objective!r}. Use ExpertOptions(method='blackbox')."
         )
     if target.binary == objective.startswith("multi:"):
         raise ModelError(
@@ -158,13 +159,14 @@ def _check(estimator: Any, learner: dict[str, Any], target: Target) -> None:
     if missing is not None and not np.isnan(missing):
         raise UnreadableError(
             f"A {name} is read when its missing value is NaN. This one has missing={missing!r}. "
-            "Replace that value by NaN in the data and fit again with missing=nan, or use method='blackbox'."
+            "Replace that value by NaN in the data and fit again with missing=nan, or use "
+            "ExpertOptions(method='blackbox')."
         )
     vectors = any(int(t["tree_param"]["size_leaf_vector"]) > 1 for t in learner["gradient_booster"]["model"]["trees"])
     if vectors or int(learner["learner_model_param"].get("num_target", 1)) > 1:
         raise UnreadableError(
             f"A {name} is read when it has one label and one output per tree. This one has several. "
-            "Use multi_strategy='one_output_per_tree' and one model per label, or method='blackbox'."
+            "Use multi_strategy='one_output_per_tree' and one model per label, or ExpertOptions(method='blackbox')."
         )
 
 
