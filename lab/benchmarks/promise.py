@@ -76,7 +76,7 @@ def run_cell(dataset: str, model: str, missing: int, count: int, seconds: float)
     cell = make_cell(dataset, model, count, n_missing=missing)
     explainer = cell.explainer.set_params(options__time_limit=seconds)
     own = {k: v for k, v in explainer.get_params(deep=False).items() if k in RobustAR._get_param_names()}
-    robust = RobustAR(**own).fit(cell.train)
+    robust = RobustAR.from_settings(**own).fit(cell.train)
     tried, kept = [], []
     for i in range(len(cell.masked)):
         row, truth = cell.masked.iloc[[i]], cell.complete.iloc[[i]]

@@ -594,7 +594,7 @@ def test_what_can_be_explained_can_be_bundled(way: str, tmp_path: Path) -> None:
         assert (plan.world, plan.cost) == (other.world, pytest.approx(other.cost))
     if way in FILLED:
         given.set_params(reapply="blank")
-        with pytest.raises(ModelError, match=r"reapply='disclosed', or method='blackbox'"):
+        with pytest.raises(ModelError, match=r"reapply='disclosed', or ExpertOptions\(method='blackbox'\)"):
             given.explain({**rows.iloc[0].to_dict(), "debt": None})
         assert asked.set_params(reapply="blank").explain({**rows.iloc[0].to_dict(), "debt": None}).world.blanks
 

@@ -421,7 +421,7 @@ class RobustAR(Explainer):
 
     >>> from armin.datasets import make_loans
     >>> loans = make_loans()
-    >>> robust = RobustAR(loans.classifier, loans.schema, desired="approved", n_samples=20).fit(loans.X)
+    >>> robust = RobustAR(loans.classifier, loans.schema, desired="approved").fit(loans.X)
     >>> robust.explain(loans.applicant).validity.share
     1.0
     """

@@ -83,7 +83,8 @@ def _estimate(oracle: Oracle, max_options: int) -> str:
     said += f"{one:,} with one change and {two:,} with two"
     if speed is None:
         return said + "."
-    return said + f": about {one / speed:.2g} s and {two / speed:.2g} s for a row without blanks. Set ExpertOptions(time_limit=...)."
+    took = f": about {one / speed:.2g} s and {two / speed:.2g} s for a row without blanks."
+    return f"{said}{took} Set ExpertOptions(time_limit=...)."
 
 
 def _sizes(schema: Schema, max_options: int) -> list[int]:

@@ -108,7 +108,7 @@ class Solving:
         return [solution for solution in found if solution.choice is not None]
 
 
-@dataclass(repr=False)
+@dataclass
 class Settings(AnswerParameters):
     """Everything about an answer that needs no learning; :class:`armin.ARMIN` describes the parameters.
 

@@ -43,7 +43,7 @@ def stop_when(flag: Callable[[], bool]) -> Iterator[None]:
     >>> from armin import ARMIN
     >>> from armin.datasets import make_loans
     >>> loans = make_loans()
-    >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved", method="search").fit(loans.X)
+    >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
     >>> with stop_when(lambda: False):
     ...     explainer.explain(loans.applicant).outcome
     'plan'
