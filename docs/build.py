@@ -382,7 +382,8 @@ returns a `LinearModel`, `ReluNetwork`, `TreeEnsemble` or `ScoreMixture`.
 
 ```python
 import numpy as np
-from armin.models import Above, LinearModel, read_model, register_reader
+from armin import register_model
+from armin.models import Above, LinearModel, read_model
 
 
 class Points:
@@ -404,7 +405,7 @@ def read_points(card, target):
     return LinearModel(-card.points[None, :], np.zeros(1), Above.strictly(-100.0))
 
 
-register_reader(Points, read_points, kind="linear")
+register_model(Points, read_points, kind="linear")
 model = read_model(Points([3, 10]), desired="approved")
 print(model.accepts(np.array([[20.0, 4.0], [20.0, 3.0]])))
 ```
@@ -413,7 +414,7 @@ print(model.accepts(np.array([[20.0, 4.0], [20.0, 3.0]])))
 [ True False]
 ```
 
-`register_reader("library.Class", ...)` does the same without importing the library. Where the class takes more than
+`register_model("library.Class", ...)` does the same without importing the library. Where the class takes more than
 numbers, `prepare=` gives the function from its rows to the model's inputs.
 """
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from armin import RobustAR
+from armin.baselines import RobustAR
 from armin.errors import ArminError
 from armin.promise import LEVELS, Trials, choose_level
 from lab.benchmarks.cells import have_data, make_cell

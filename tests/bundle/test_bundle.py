@@ -30,7 +30,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 import armin.costs
 import armin.sampling
-from armin import ARMIN, ImputationAR, Promise, RobustAR, Schema
+from armin import ARMIN, Promise, Schema
+from armin.baselines import ImputationAR, RobustAR
 from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.bundle.archive import PARTS, write_stored
 from armin.bundle.like import describe_types, frame_of_types

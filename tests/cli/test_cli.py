@@ -28,7 +28,8 @@ from typer.testing import CliRunner
 
 import armin
 import armin.bundle
-from armin import ARMIN, ImputationAR, RobustAR, Schema
+from armin import ARMIN, Schema
+from armin.baselines import ImputationAR, RobustAR
 from armin.cli import app, plugins
 from armin.cli.files import match_label, read_csv
 

@@ -11,7 +11,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import armin.cli.demo
-from armin import ARMIN, ImputationAR, RobustAR
+from armin import ARMIN
+from armin.baselines import ImputationAR, RobustAR
 from armin.cli import app
 from armin.cli.demo import Story, draw_story, make_story, tell_story
 from armin.datasets import make_loans

@@ -23,7 +23,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from armin import ARMIN, ImputationAR, Promise, Schema
+from armin import ARMIN, Promise, Schema
+from armin.baselines import ImputationAR
 from armin.datasets import make_loans
 from armin.errors import DataError, ParameterError
 from armin.promise import Pattern

@@ -20,8 +20,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
-from armin import ARMIN, ImputationAR, Schema
+from armin import ARMIN, Schema
 from armin.actions import build_grid
+from armin.baselines import ImputationAR
 from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.bundle.plain import KNOWN
 from armin.cli import app
@@ -142,11 +143,11 @@ for path, room in rooms.items():
     room.__path__.append(str(Path(sys.argv[1]) / path))
 sys.path.insert(0, sys.argv[1])
 
-from armin.models import Above, LinearModel, read_model, register_reader
+from armin.models import Above, LinearModel, read_model, register_model
 from sklearn.linear_model import Perceptron
 
 # a reader of one's own stands, even if ARMIN's are only loaded later
-register_reader("sklearn.Perceptron", lambda model, target: LinearModel(np.ones((1, 1)), np.zeros(1), Above(7.0)))
+register_model("sklearn.Perceptron", lambda model, target: LinearModel(np.ones((1, 1)), np.zeros(1), Above(7.0)))
 one = Perceptron().fit([[0.0], [1.0]], [0, 1])
 assert read_model(one, 1).accepts(np.array([[6.0], [7.0]])).tolist() == [False, True]
 

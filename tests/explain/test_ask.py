@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from armin import ARMIN, ImputationAR, RobustAR, Schema
+from armin import ARMIN, Schema
+from armin.baselines import ImputationAR, RobustAR
 from armin.datasets import make_loans
 from armin.errors import NotFittedError, ParameterError
 from armin.explain.advise import advise

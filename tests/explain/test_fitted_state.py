@@ -9,7 +9,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from armin import ARMIN, ImputationAR, Schema
+from armin import ARMIN, Schema
+from armin.baselines import ImputationAR
 from armin.errors import ArminError, DataError, ModelError, ParameterError
 from armin.explain.advise import advise
 from armin.explain.calibrate import run_trials

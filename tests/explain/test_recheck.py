@@ -16,11 +16,11 @@ from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
 from armin import ARMIN, Schema
+from armin.baselines import ImputationAR, RobustAR
 from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.cli import app
 from armin.datasets import make_loans
 from armin.errors import DataError, SchemaError
-from armin.explain import ImputationAR, RobustAR
 from armin.recourse import Recourse
 from armin.recourse.origin import short
 from armin.schema import Linear

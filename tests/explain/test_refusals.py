@@ -18,7 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import armin
-from armin import ARMIN, ArminError, ImputationAR, RobustAR, Schema
+from armin import ARMIN, ArminError, Schema
+from armin.baselines import ImputationAR, RobustAR
 from armin.errors import (
     DataError,
     MissingDependencyError,
@@ -61,7 +62,7 @@ def test_a_model_that_is_not_supported_names_what_is_and_works_as_a_black_box(wo
     numbers = world.X[["amount", "rate"]]
     model = KNeighborsClassifier().fit(numbers, world.y)
     schema = Schema.infer(numbers, step={"rate": 2.0})
-    with pytest.raises(ModelError, match=r"(?s)KNeighborsClassifier.*LogisticRegression.*register_reader.*blackbox"):
+    with pytest.raises(ModelError, match=r"(?s)KNeighborsClassifier.*LogisticRegression.*register_model.*blackbox"):
         ARMIN.from_settings(model, schema, desired="yes", method="search").fit(numbers)
     with pytest.warns(BlackBoxWarning, match=r"KNeighborsClassifier.*supported_models.*in order of cost"):
         asked = ARMIN.from_settings(model, schema, desired="yes", max_options=8, n_samples=10).fit(numbers)

@@ -14,7 +14,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from armin import ARMIN, ExpertOptions, ImputationAR, Prefit, RobustAR
+from armin import ARMIN, ExpertOptions
+from armin.baselines import ImputationAR, RobustAR
 from armin.costs import WeightedL1
 from armin.errors import ArminError, NotFittedError, ParameterError
 from armin.explain.parameters import constraints
@@ -223,17 +224,6 @@ def test_answers_that_differ_are_unequal_and_time_does_not_count() -> None:
     other = explainer.set_params(max_changes=1, confidence=1.0).explain(world.row)
     assert answer != other
     assert len({answer, explainer.set_params(max_changes=2, confidence=0.75).explain(world.row), other}) == 2
-
-
-def test_a_prefit_cost_and_sampler_are_shared_and_not_fitted_again() -> None:
-    world, explainer = made(ARMIN, "linear")
-    explainer.fit(world.X)
-    shared = {"cost": Prefit(explainer.fitted_.cost), "sampler": Prefit(explainer.fitted_.sampler)}
-    other = made(ARMIN, "linear", **shared)[1].fit(world.X.head(30))  # would learn something else
-    assert other.fitted_.sampler.fitted is explainer.fitted_.sampler
-    assert other.explain(world.row).changes == explainer.explain(world.row).changes
-    assert clone(other).sampler is shared["sampler"]
-    assert pickle.loads(pickle.dumps(other)).explain(world.row) == other.explain(world.row)
 
 
 def by_listing(problem: Any) -> Solution:

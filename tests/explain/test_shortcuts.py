@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from armin import ARMIN, ExpertOptions, ImputationAR, RobustAR
+from armin import ARMIN, ExpertOptions
+from armin.baselines import ImputationAR, RobustAR
 from armin.explain import threads
 from armin.explain.advise import advise, pose
 from armin.explain.threads import one_thread

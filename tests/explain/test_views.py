@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from armin import ARMIN, Schema, compare
+from armin import ARMIN, Schema
 from armin.errors import ModelError, ParameterError
 from armin.explain.advise import pose
 from armin.sampling import NativeMissing
@@ -51,19 +51,6 @@ def test_native_missing_explains_the_row_as_the_model_sees_it(boosted):
     # and it is judged by plausible people, not by the row with its blank
     assert native.fresh is not None
     assert native.fresh.of == 300
-
-
-def test_both_views_side_by_side(boosted):
-    X, _, model, schema = boosted
-    settings = {"desired": 1, "max_options": 12, "n_fresh": 300}
-    views = {
-        "completions": ARMIN.from_settings(model, schema, **settings).fit(X),
-        "the model's own": ARMIN.from_settings(model, schema, sampler=NativeMissing(), **settings).fit(X),
-    }
-    seen = compare(views, {"a": None, "b": 1, "c": "x"})
-    assert seen.validity.loc["completions", "completions"] == pytest.approx(seen.plans["completions"].fresh.share)
-    assert seen.same_advice == (str(seen).startswith("The advice does not depend"))
-    assert list(seen.to_frame().columns)[:2] == ["cost", "changes"]
 
 
 def test_a_pipeline_that_imputes_by_itself_has_a_native_view():
@@ -111,5 +98,3 @@ def test_margin_refusals():
         ARMIN.from_settings(world.classifier, world.schema, desired="yes", margin=1.0).fit(world.X)
     with pytest.raises(ParameterError, match="at most 1"):
         ARMIN.from_settings(world.classifier, world.schema, desired="yes", threshold=0.9, margin=0.2).fit(world.X)
-    with pytest.raises(ParameterError, match="at least one explainer"):
-        compare({}, world.row)

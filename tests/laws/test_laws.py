@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from armin import ARMIN, ImputationAR, RobustAR
+from armin import ARMIN
+from armin.baselines import ImputationAR, RobustAR
 from armin.explain import Explainer
 from armin.explain.advise import Posed, pose
 from armin.explain.draw import Sample

@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from armin import ARMIN, ImputationAR
+from armin import ARMIN
+from armin.baselines import ImputationAR
 from armin.datasets import make_loans
 from armin.errors import DataError, MissingDependencyError, ParameterError, SchemaError
 from armin.problem import Status

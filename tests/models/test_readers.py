@@ -58,7 +58,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.fixes import parse_version
 
 from armin.errors import ModelError, NotFittedError, ParameterError
-from armin.models import TorchClassifier, prepare_inputs, read_black_box, read_model, register_reader, supported_models
+from armin.models import TorchClassifier, prepare_inputs, read_black_box, read_model, register_model, supported_models
 from armin.models.decide import AmongLinked, decide_by_score, lowest_accepted
 from armin.models.kinds import Above, Among, LinearModel, Model, ReluNetwork, ScoreMixture, TreeEnsemble
 
@@ -968,15 +968,15 @@ def test_readers_can_be_registered_by_class_and_by_name(monkeypatch: pytest.Monk
     monkeypatch.setattr(read, "_ENTRIES", dict(read._ENTRIES))
     X, y = data("binary")
     estimator = Always().fit(X, y)
-    with pytest.raises(ModelError, match="register_reader"):
+    with pytest.raises(ModelError, match="register_model"):
         read_model(estimator, 1)
-    register_reader(f"{Always.__module__.partition('.')[0]}.anything.Always", always, kind="constant")
+    register_model(f"{Always.__module__.partition('.')[0]}.anything.Always", always, kind="constant")
     assert read_model(Sub().fit(X, y), 1).accepts(X).all()
     assert any(row[1:] == ("Always", "constant") for row in supported_models())
-    register_reader(Stubborn, always)
+    register_model(Stubborn, always)
     assert not read_model(quiet_fit(Stubborn(), X, y), 0).accepts(X).any()
     with pytest.raises(ParameterError, match=r"'library\.Class'"):
-        register_reader("JustAName", always)
+        register_model("JustAName", always)
 
 
 def test_subclasses_are_read_unless_they_decide_by_themselves() -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression
 
-from armin import ARMIN, RobustAR, Schema
+from armin import ARMIN, Schema
+from armin.baselines import RobustAR
 from armin.datasets import make_loans
 from armin.datasets.amputate import mcar
 from armin.errors import DataError, ParameterError

@@ -386,7 +386,8 @@ print("done")
 """
 
 SAMPLERS = """
-from armin import ARMIN, ImputationAR
+from armin import ARMIN
+from armin.baselines import ImputationAR
 from armin.sampling.base import IMPUTERS, SAMPLERS
 from worlds import make_world
 

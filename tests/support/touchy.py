@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from armin.models.kinds import Above, LinearModel
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 ODD = 61
 """The age of the person whom they do not bear."""
@@ -69,4 +69,4 @@ def read_touchy(touchy, target):
     return LinearModel(touchy.coef_, touchy.intercept_, Above.strictly(0.0))
 
 
-register_reader("touchy.Touchy", read_touchy, kind="linear")
+register_model("touchy.Touchy", read_touchy, kind="linear")

@@ -6,7 +6,8 @@ from typing import Self
 
 import pandas as pd
 
-from armin import ARMIN, ImputationAR, RobustAR
+from armin import ARMIN
+from armin.baselines import ImputationAR, RobustAR
 from armin.errors import SolverError
 from armin.sampling import NativeMissing
 from lab.experiments.methods import Context, Outcome, register

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from armin import Prefit, Schema
+from armin import Schema
 from armin.costs import PublishedL1, PublishedPercentileShift, TotalLogPercentileShift, WeightedL1
 from armin.recourse import Recourse
 from armin.sampling import as_sampler
 from lab.experiments.config import Settings
+from lab.experiments.methods.prefit import Prefit
 
 __all__ = ["Context", "Method", "Outcome"]
 

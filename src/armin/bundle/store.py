@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from armin.baselines import METHODS
 from armin.bundle.archive import fingerprints, read_archive, read_stored, write_archive, write_stored
 from armin.bundle.kept import ROLES, keeps_rows, rows_kept, what_is_kept, what_was_learned
 from armin.bundle.like import describe_types, frame_of_types
@@ -22,11 +23,9 @@ from armin.bundle.probe import check_same
 from armin.bundle.sign import admit, make_signature, own_key
 from armin.bundle.types import unknown_types
 from armin.errors import ArminError, DataError, ModelError, ParameterError
-from armin.explain import ARMIN, ImputationAR, RobustAR
 from armin.explain.estimator import Explainer
 from armin.explain.parameters import parameter_names
 from armin.learned import slim
-from armin.prefit import Prefit
 from armin.recourse.origin import Origin
 from armin.sampling import NativeMissing
 from armin.schema import Schema
@@ -34,7 +33,6 @@ from armin.words.own import OwnWords, check_words, read_words
 
 __all__ = ["Bundle", "load_bundle", "save_bundle"]
 
-METHODS: dict[str, type[Explainer]] = {"ARMIN": ARMIN, "RobustAR": RobustAR, "ImputationAR": ImputationAR}
 LEARNED = (
     "cost_",
     "sampler_",
@@ -248,9 +246,7 @@ def _learned_by(explainer: Explainer) -> dict[str, Any]:
     fitted = explainer.current
     found = {"cost_": fitted.cost, "sampler_": fitted.sampler, "imputer_": fitted.imputer}
     found |= {name: getattr(explainer, name) for name in LEARNED if hasattr(explainer, name)}
-    return {
-        name: value.fitted if isinstance(value, Prefit) else value for name, value in found.items() if value is not None
-    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _explainer(

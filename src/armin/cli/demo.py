@@ -15,8 +15,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from armin.baselines import ImputationAR, RobustAR
 from armin.datasets import Loans, make_loans
-from armin.explain import ARMIN, ImputationAR, RobustAR
+from armin.explain import ARMIN
 from armin.problem import Status
 from armin.recourse import Change, Recourse, RecoursePath
 from armin.report.plot import INK, new_figure

@@ -98,7 +98,7 @@ def _uncollected() -> Iterator[None]:
 
 def build_explainer(training: Training, settings: Settings) -> Explainer:
     """The explainer, made and fitted."""
-    import armin
+    from armin.baselines import METHODS
 
     given = settings.given()
     method = str(given.pop("method", Method.ARMIN))
@@ -111,7 +111,7 @@ def build_explainer(training: Training, settings: Settings) -> Explainer:
     schema = read_schema(training.schema)
     labels = [match_label(estimator, text) for text in training.desired]
     named = {NAMES.get(name, name): value for name, value in given.items()}
-    explainer: Explainer = getattr(armin, method)(estimator, schema, desired=labels).set_params(**named)
+    explainer: Explainer = METHODS[method](estimator, schema, desired=labels).set_params(**named)
     where = str(training.train)
     frame = without_label(read_table(where, schema), training.label_column, where)
     check_columns(frame, schema, where, "If it holds the label, add --label-column")

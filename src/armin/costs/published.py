@@ -40,10 +40,10 @@ class PublishedPercentileShift(
     """TLPS in base 2 with the distribution function of the published experiments.
 
     Q is the running sum of a Gaussian kernel density on the grid of the column, from the least to the largest training
-    value within the bounds of the schema in published steps, kept 1e-6 away from 0 and 1, and linear between the points. A density at 0 and 1 makes
-    the upper end of a column with two values nearly 1, so that a switch costs about 20, where
-    :class:`~armin.costs.TotalLogPercentileShift` with its smoothed frequencies says 1 to 5. A change of category is
-    charged for both indicator columns.
+    value within the bounds of the schema in published steps, kept 1e-6 away from 0 and 1, and linear between the
+    points. A density at 0 and 1 makes the upper end of a column with two values nearly 1, so that a switch costs about
+    20, where :class:`~armin.costs.TotalLogPercentileShift` with its smoothed frequencies says 1 to 5. A change of
+    category is charged for both indicator columns.
 
     Examples
     --------

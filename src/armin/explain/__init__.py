@@ -1,4 +1,4 @@
-"""The methods of the paper, with one grammar: fit, then explain a row, many rows, or a row's whole path.
+"""The method of the paper: fit, then explain a row, many rows, or a row's whole path.
 
 >>> import numpy as np, pandas as pd
 >>> from sklearn.linear_model import LogisticRegression
@@ -16,22 +16,9 @@
 from armin.explain.ask import AskOrAct, Question
 from armin.explain.compare import Comparison
 from armin.explain.estimator import Explainer
-from armin.explain.methods import ARMIN, ImputationAR, RobustAR
+from armin.explain.methods import ARMIN
 from armin.explain.parameters import ExpertOptions
-from armin.explain.side import compare
 from armin.explain.stress import StressTest
 from armin.explain.what_if import WhatIf
 
-__all__ = [
-    "ARMIN",
-    "AskOrAct",
-    "Comparison",
-    "ExpertOptions",
-    "Explainer",
-    "ImputationAR",
-    "Question",
-    "RobustAR",
-    "StressTest",
-    "WhatIf",
-    "compare",
-]  # fmt: skip
+__all__ = ["ARMIN", "AskOrAct", "Comparison", "ExpertOptions", "Explainer", "Question", "StressTest", "WhatIf"]

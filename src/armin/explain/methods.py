@@ -1,10 +1,10 @@
-"""The methods, by the paper's names."""
+"""The method of the paper."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -26,13 +26,13 @@ from armin.explain.world import find_world
 from armin.promise import Calibration, Pattern, Promise
 from armin.recourse import Recourse
 from armin.recourse.origin import Origin
-from armin.sampling import Imputer, Sampler, as_imputer
+from armin.sampling import Imputer, Sampler
 from armin.schema import Carried, Rows, is_foreign
 from armin.schema.frames import as_frame
 from armin.solve import stopped
 from armin.words import Message
 
-__all__ = ["ARMIN", "ImputationAR", "RobustAR"]
+__all__ = ["ARMIN", "UntestedError"]
 
 MORE_PEOPLE, MOST_PEOPLE = 10, 5000
 """People set aside for each one to be tested, and at least so many if there are: blanks decide who is rejected."""
@@ -411,57 +411,3 @@ class ARMIN(Explainer):
 
 class UntestedError(DataError):
     """No real people can be found on whom a promise to such a row could be tested."""
-
-
-@dataclass(eq=False, repr=False)
-class RobustAR(Explainer):
-    """Recourse that works for every drawn completion: the paper's dear baseline, by constraint generation.
-
-    Parameters are those of :class:`ARMIN`, without ``confidence`` and ``promise``.
-
-    >>> from armin.datasets import make_loans
-    >>> loans = make_loans()
-    >>> robust = RobustAR(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-    >>> robust.explain(loans.applicant).validity.share
-    1.0
-    """
-
-    def _settings(self) -> Settings:
-        settings = super()._settings()
-        options, solving = replace(self.options, checks=False), replace(settings.solving, for_all=True)
-        return replace(settings, options=options, solving=solving)
-
-
-@dataclass(eq=False, repr=False)
-class ImputationAR(Explainer):
-    """Recourse for one way to fill the blanks: what people do today, and the paper's cheap baseline.
-
-    The answer's ``fresh`` validity says for how many plausible people the advice really works.
-
-    Parameters
-    ----------
-    imputer : "mean", "knn", "mice", or an imputer object
-    sampler : only used to judge the advice
-    classifier, schema, desired, threshold, cost, decision, reapply, max_changes, random_state, options : as in
-        :class:`ARMIN`
-
-    Examples
-    --------
-    >>> from armin.datasets import make_loans
-    >>> loans = make_loans()
-    >>> naive = ImputationAR(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-    >>> naive.explain(loans.applicant).fresh.share < 0.75
-    True
-    """
-
-    learned = (*Explainer.learned, "imputer")
-
-    imputer: str | Imputer = "mean"
-
-    def _settings(self) -> Settings:
-        return replace(super()._settings(), states=False, options=replace(self.options, n_samples=1, checks=False))
-
-    def _learn(self, codes: FloatArray, like: pd.DataFrame | None, along: Carried | None) -> None:
-        super()._learn(codes, like, along)
-        imputer = deepcopy(as_imputer(self.imputer)).fit(codes, self.schema)
-        self.fitted_ = replace(self.fitted_, imputer=imputer)

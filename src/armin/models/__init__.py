@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         ScoreMixture,
         TreeEnsemble,
     )
-    from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_reader, supported_models
+    from armin.models.read import Reader, prepare_inputs, read_black_box, read_model, register_model, supported_models
     from armin.models.readers.onnx import OnnxClassifier
     from armin.models.readers.optbinning import ScorecardCut
     from armin.models.readers.statsmodels import StatsmodelsClassifier
@@ -44,7 +44,7 @@ __all__ = [
     "prepare_inputs",
     "read_black_box",
     "read_model",
-    "register_reader",
+    "register_model",
     "register_transformer",
     "supported_models",
     "traceable_transformers",

@@ -8,8 +8,8 @@
 ('LinearModel', [False, False, True, True])
 
 A reader is found by the class of the estimator. Adding a library is one file ``readers/<library>.py`` here, which
-calls :func:`register_reader`; such files name the library's classes by text, and import the library only where they
-need it, so that they can all be loaded without it. Code elsewhere calls :func:`register_reader` too.
+calls :func:`register_model`; such files name the library's classes by text, and import the library only where they
+need it, so that they can all be loaded without it. Code elsewhere calls :func:`register_model` too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
     "prepare_inputs",
     "read_black_box",
     "read_model",
-    "register_reader",
+    "register_model",
     "supported_models",
     "unwrap",
 ]
@@ -188,7 +188,7 @@ def read_black_box(estimator: Any, desired: Any, *, threshold: float | None = No
     return BlackBox(Verdict(estimator, target), int(estimator.n_features_in_))
 
 
-def register_reader(
+def register_model(
     classes: type | str | Collection[type | str],
     reader: Reader,
     *,
@@ -214,7 +214,7 @@ def register_reader(
     >>> from armin.models.kinds import Above, LinearModel
     >>> class Rule:
     ...     classes_ = np.array([0, 1])
-    >>> register_reader(Rule, lambda rule, target: LinearModel(np.ones((1, 1)), np.zeros(1), Above(2.0)))
+    >>> register_model(Rule, lambda rule, target: LinearModel(np.ones((1, 1)), np.zeros(1), Above(2.0)))
     >>> read_model(Rule(), desired=1).accepts(np.array([[1.0], [2.0]]))
     array([False,  True])
     """
@@ -245,7 +245,7 @@ def _split(named: str) -> tuple[str, str]:
     library, _, name = named.partition(".")
     if not library or not name.rpartition(".")[2]:
         raise ParameterError(
-            f"The 'classes' parameter of register_reader must be a class or 'library.Class'. Got {named!r}."
+            f"The 'classes' parameter of register_model must be a class or 'library.Class'. Got {named!r}."
         )
     return library, name.rpartition(".")[2]
 
@@ -274,7 +274,7 @@ def _unknown(estimator: Any) -> ModelError:
     known = ", ".join(f"{library}.{cls}" for library, cls, _ in supported_models())
     found = UnreadableError(
         f"ARMIN cannot read a {name} exactly. It reads {known}. Register a reader with "
-        "armin.models.register_reader, or use ExpertOptions(method='blackbox'), which only asks the model."
+        "armin.register_model, or use ExpertOptions(method='blackbox'), which only asks the model."
     )
     found.short = f"ARMIN cannot read a {name} exactly; armin.models.supported_models() lists what it reads."
     return found
@@ -312,5 +312,5 @@ def _check_own_rule(estimator: Any, owner: type) -> None:
         if changed:
             raise UnreadableError(
                 f"{type(estimator).__name__} is read as a {owner.__name__}, but it has its own {changed[0]}(). "
-                "Register a reader for it with armin.models.register_reader, or use ExpertOptions(method='blackbox')."
+                "Register it with armin.register_model, or use ExpertOptions(method='blackbox')."
             )

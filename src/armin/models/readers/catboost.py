@@ -18,7 +18,7 @@ from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, r
 from armin.models.inputs import Prepare, dense, dense_but
 from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 __all__ = ["prepare_catboost", "read_catboost"]
 
@@ -332,4 +332,4 @@ def _learned(split: dict[str, Any], known: dict[Any, Any], answer: bool) -> dict
     return {**known, key: (split["value"], excluded) if answer else (None, excluded | {split["value"]})}
 
 
-register_reader("catboost.CatBoostClassifier", read_catboost, kind="trees", prepare=prepare_catboost)
+register_model("catboost.CatBoostClassifier", read_catboost, kind="trees", prepare=prepare_catboost)

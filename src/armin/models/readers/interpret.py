@@ -21,7 +21,7 @@ from armin.models.decide import Target, Verdict, decide_by_score, refuse_thresho
 from armin.models.inputs import Prepare, dense, dense_but
 from armin.models.kinds import Among, Decision, Model, TreeEnsemble
 from armin.models.nodes import OneTree, plant
-from armin.models.read import read_inside, register_reader
+from armin.models.read import read_inside, register_model
 from armin.models.steps import Axis, table_tree
 
 __all__ = ["prepare_ebm", "read_ebm", "read_glassbox"]
@@ -182,5 +182,5 @@ def read_glassbox(estimator: Any, target: Target) -> Model:
     return read_inside(estimator.sk_model_, target)
 
 
-register_reader(["interpret.LogisticRegression", "interpret.ClassificationTree"], read_glassbox, kind="as inside")
-register_reader("interpret.ExplainableBoostingClassifier", read_ebm, kind="trees", prepare=prepare_ebm)
+register_model(["interpret.LogisticRegression", "interpret.ClassificationTree"], read_glassbox, kind="as inside")
+register_model("interpret.ExplainableBoostingClassifier", read_ebm, kind="trees", prepare=prepare_ebm)

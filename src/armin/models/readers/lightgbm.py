@@ -17,7 +17,7 @@ from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, r
 from armin.models.inputs import Prepare, category_codes, dense, dense_but
 from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 __all__ = ["prepare_lightgbm", "read_lightgbm"]
 
@@ -290,4 +290,4 @@ def _category_sets(tree: dict[str, str], kind: NDArray[np.int64], threshold: Flo
     return sets
 
 
-register_reader("lightgbm.LGBMClassifier", read_lightgbm, kind="trees", prepare=prepare_lightgbm)
+register_model("lightgbm.LGBMClassifier", read_lightgbm, kind="trees", prepare=prepare_lightgbm)

@@ -23,7 +23,7 @@ from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Among, Decision, LinearModel, ReluNetwork, TreeEnsemble
 from armin.models.nodes import plant
 from armin.models.parts import ColumnParts
-from armin.models.read import register_reader
+from armin.models.read import register_model
 from armin.models.readers.onnx_cores import LinearCore, NetworkCore, TreesCore, find_core
 from armin.models.readers.onnx_graph import Graph, attributes, changed, column_traces, tensors
 
@@ -308,5 +308,5 @@ def _as_input(value: Any, rows: NDArray[Any]) -> NDArray[Any]:
     return rows.astype(helper.tensor_dtype_to_np_dtype(kind))
 
 
-register_reader(OnnxClassifier, read_onnx, kind="as the file", prepare=prepare_onnx, split=split_onnx)
-register_reader(_Core, _read_core, kind="part")
+register_model(OnnxClassifier, read_onnx, kind="as the file", prepare=prepare_onnx, split=split_onnx)
+register_model(_Core, _read_core, kind="part")

@@ -21,7 +21,7 @@ from armin.models.decide import Target
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Above, LinearModel, Model
 from armin.models.parts import ColumnParts
-from armin.models.read import prepare_inputs, read_inside, register_reader, unwrap
+from armin.models.read import prepare_inputs, read_inside, register_model, unwrap
 
 __all__ = ["ScorecardCut", "prepare_scorecard", "read_points", "read_scorecard", "split_cut", "split_scorecard"]
 
@@ -155,8 +155,8 @@ def read_points(estimator: Any, target: Target) -> LinearModel:
     return LinearModel(-np.ones((1, n)), -start, Above.strictly(-float(outer.cut)))
 
 
-register_reader(
+register_model(
     "optbinning.Scorecard", read_scorecard, kind="as inside", prepare=prepare_scorecard, split=split_scorecard
 )
-register_reader(ScorecardCut, read_points, kind="linear", prepare=prepare_scorecard, split=split_cut)
-register_reader(_Sum, read_points, kind="part")
+register_model(ScorecardCut, read_points, kind="linear", prepare=prepare_scorecard, split=split_cut)
+register_model(_Sum, read_points, kind="part")

@@ -23,7 +23,7 @@ from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Among, Decision, LinearModel, Margins, TreeEnsemble
 from armin.models.nodes import plant
 from armin.models.parts import ColumnParts
-from armin.models.read import register_reader
+from armin.models.read import register_model
 from armin.models.steps import step_tree
 
 __all__ = [
@@ -227,8 +227,8 @@ def _beside_zero(scores: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.concatenate([np.zeros_like(scores), scores], axis=1)
 
 
-register_reader(["sklearn.MultinomialNB", "sklearn.ComplementNB"], read_multinomial, kind="linear")
-register_reader("sklearn.BernoulliNB", read_bernoulli, kind="linear", prepare=prepare_bernoulli)
-register_reader("sklearn.CategoricalNB", read_categorical, kind="trees")
-register_reader("sklearn.GaussianNB", read_gaussian, kind="linear", prepare=prepare_gaussian, split=split_gaussian)
-register_reader(GaussianSums, read_gaussian_sums, kind="part")
+register_model(["sklearn.MultinomialNB", "sklearn.ComplementNB"], read_multinomial, kind="linear")
+register_model("sklearn.BernoulliNB", read_bernoulli, kind="linear", prepare=prepare_bernoulli)
+register_model("sklearn.CategoricalNB", read_categorical, kind="trees")
+register_model("sklearn.GaussianNB", read_gaussian, kind="linear", prepare=prepare_gaussian, split=split_gaussian)
+register_model(GaussianSums, read_gaussian_sums, kind="part")

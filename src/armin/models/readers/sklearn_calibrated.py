@@ -12,7 +12,7 @@ from armin.models.decide import Target
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Model
 from armin.models.mixing import decided, set_apart, shares_of
-from armin.models.read import register_reader
+from armin.models.read import register_model
 from armin.models.readers.sklearn_meta import inner_of, prepare_inner, read_calibrated, with_inner
 
 __all__ = ["read_any_calibrated"]
@@ -69,7 +69,7 @@ def _prepare(estimator: Any) -> Prepare:
     return steps[0].transform if steps else dense
 
 
-register_reader(
+register_model(
     "sklearn.CalibratedClassifierCV", read_any_calibrated, kind="as inside", prepare=_prepare,
     inner=(_inner, with_inner), split=_split,
 )  # fmt: skip

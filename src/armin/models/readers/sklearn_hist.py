@@ -14,7 +14,7 @@ from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, r
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 __all__ = ["prepare_hist_boosting", "read_hist_boosting"]
 
@@ -121,6 +121,6 @@ def _in_bitset(words: NDArray[np.uint32], size: int) -> NDArray[np.bool_]:
     return np.asarray((words[codes // 32] >> (codes % 32).astype(np.uint32)) & 1, dtype=bool)
 
 
-register_reader(
+register_model(
     "sklearn.HistGradientBoostingClassifier", read_hist_boosting, kind="trees", prepare=prepare_hist_boosting
 )

@@ -12,7 +12,7 @@ from armin.arrays import FloatArray
 from armin.errors import ModelError, UnreadableError
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Above, Among, LinearModel
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 __all__ = ["read_linear", "read_svc"]
 
@@ -97,5 +97,5 @@ _NAMES = (
     "LogisticRegression", "LogisticRegressionCV", "LinearSVC", "SGDClassifier", "RidgeClassifier", "RidgeClassifierCV",
     "Perceptron", "PassiveAggressiveClassifier", "LinearDiscriminantAnalysis",
 )  # fmt: skip
-register_reader([f"sklearn.{name}" for name in _NAMES], read_linear, kind="linear")
-register_reader("sklearn.SVC", read_svc, kind="linear")
+register_model([f"sklearn.{name}" for name in _NAMES], read_linear, kind="linear")
+register_model("sklearn.SVC", read_svc, kind="linear")

@@ -14,7 +14,7 @@ from armin.models.decide import Around, Target, Verdict, decide_by_score, refuse
 from armin.models.inputs import Prepare
 from armin.models.kinds import Among, Decision, Model, TreeEnsemble
 from armin.models.nodes import OneTree, plant
-from armin.models.read import prepare_inputs, read_inside, register_reader
+from armin.models.read import prepare_inputs, read_inside, register_model
 from armin.models.readers.sklearn_trees import as_tree, decide_shares, shares
 
 __all__ = [
@@ -261,8 +261,8 @@ _AROUND = {
     read_thresholded: ("FixedThresholdClassifier", "TunedThresholdClassifierCV"),
     read_inner: ("FrozenEstimator", *_SEARCHES),
 }
-register_reader("sklearn.BaggingClassifier", read_bagging, kind="trees")
-register_reader("sklearn.AdaBoostClassifier", read_adaboost, kind="trees")
+register_model("sklearn.BaggingClassifier", read_bagging, kind="trees")
+register_model("sklearn.AdaBoostClassifier", read_adaboost, kind="trees")
 for _reader, _names in _AROUND.items():
     _classes = [f"sklearn.{name}" for name in _names]
-    register_reader(_classes, _reader, kind="as inside", prepare=prepare_inner, inner=(inner_of, with_inner))
+    register_model(_classes, _reader, kind="as inside", prepare=prepare_inner, inner=(inner_of, with_inner))

@@ -12,7 +12,7 @@ from armin.arrays import FloatArray
 from armin.errors import ModelError, UnreadableError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Decision, LinearModel, ReluNetwork
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 __all__ = ["read_network"]
 
@@ -78,4 +78,4 @@ def _with_identity(estimator: Any) -> Any:
     return probe
 
 
-register_reader("sklearn.MLPClassifier", read_network, kind="network")
+register_model("sklearn.MLPClassifier", read_network, kind="network")

@@ -15,7 +15,7 @@ from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Above, Among, Decision, Margins, TreeEnsemble
 from armin.models.nodes import OneTree, plant
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 __all__ = ["as_tree", "decide_raw", "decide_shares", "read_boosting", "read_forest", "shares"]
 
@@ -168,5 +168,5 @@ def _squeezed(scores: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 _FORESTS = ("DecisionTreeClassifier", "ExtraTreeClassifier", "RandomForestClassifier", "ExtraTreesClassifier")
-register_reader([f"sklearn.{name}" for name in _FORESTS], read_forest, kind="trees")
-register_reader("sklearn.GradientBoostingClassifier", read_boosting, kind="trees")
+register_model([f"sklearn.{name}" for name in _FORESTS], read_forest, kind="trees")
+register_model("sklearn.GradientBoostingClassifier", read_boosting, kind="trees")

@@ -23,7 +23,7 @@ from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Above, Among, LinearModel, Margins, Model, ScoreMixture, Term, TreeEnsemble
 from armin.models.mixing import NEAR, decided, is_sklearn, nameless, score_of, set_apart, shares_of, vote_of
 from armin.models.nodes import join, plant
-from armin.models.read import read_inside, register_reader, unwrap
+from armin.models.read import read_inside, register_model, unwrap
 from armin.models.readers.sklearn_meta import mean_of_shares, placed, single_trees
 from armin.models.readers.sklearn_trees import as_tree
 
@@ -336,5 +336,5 @@ def _read_trees(estimator: Any, members: list[Any], weights: Any, target: Target
     )  # fmt: skip
 
 
-register_reader("sklearn.VotingClassifier", read_voting, kind="together", prepare=_prepare, split=_split)
-register_reader("sklearn.StackingClassifier", read_stacking, kind="together", prepare=_prepare, split=_split)
+register_model("sklearn.VotingClassifier", read_voting, kind="together", prepare=_prepare, split=_split)
+register_model("sklearn.StackingClassifier", read_stacking, kind="together", prepare=_prepare, split=_split)

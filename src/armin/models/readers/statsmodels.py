@@ -16,7 +16,7 @@ from armin.errors import ModelError, ParameterError
 from armin.models.decide import Target, Verdict, decide_by_score
 from armin.models.inputs import dense
 from armin.models.kinds import LinearModel
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 __all__ = ["StatsmodelsClassifier", "read_statsmodels"]
 
@@ -154,4 +154,4 @@ def _variables(results: Any) -> set[str]:
     return set() if frame is None else {str(name) for name in frame.columns}
 
 
-register_reader(StatsmodelsClassifier, read_statsmodels, kind="linear")
+register_model(StatsmodelsClassifier, read_statsmodels, kind="linear")

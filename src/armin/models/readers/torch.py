@@ -18,7 +18,7 @@ from armin.errors import ModelError, ParameterError, UnreadableError
 from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Decision, LinearModel, ReluNetwork
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 __all__ = ["TorchClassifier", "prepare_torch", "read_torch"]
 
@@ -256,4 +256,4 @@ def _numbers(tensor: Any) -> FloatArray:
     return np.array(tensor.detach().cpu().numpy(), dtype=np.float64)
 
 
-register_reader(TorchClassifier, read_torch, kind="network", prepare=prepare_torch)
+register_model(TorchClassifier, read_torch, kind="network", prepare=prepare_torch)

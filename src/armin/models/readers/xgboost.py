@@ -18,7 +18,7 @@ from armin.models.decide import AmongLinked, Target, Verdict, decide_by_score, r
 from armin.models.inputs import Prepare, category_codes, dense, dense_but
 from armin.models.kinds import Decision, TreeEnsemble
 from armin.models.nodes import OneTree, plant
-from armin.models.read import register_reader
+from armin.models.read import register_model
 
 __all__ = ["prepare_xgboost", "read_xgboost"]
 
@@ -279,6 +279,6 @@ def _category_sets(tree: dict[str, Any]) -> dict[int, IntArray]:
     return {int(node): codes[int(start) : int(start) + int(size)] for node, start, size in parts}
 
 
-register_reader(
+register_model(
     ["xgboost.XGBClassifier", "xgboost.XGBRFClassifier"], read_xgboost, kind="trees", prepare=prepare_xgboost
 )

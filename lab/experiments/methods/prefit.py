@@ -13,17 +13,6 @@ class Prefit:
     Parameters
     ----------
     fitted : what was fitted, on the codes of the same schema
-
-    Examples
-    --------
-    >>> from armin import ARMIN, Prefit
-    >>> from armin.datasets import make_loans
-    >>> loans = make_loans()
-    >>> first = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-    >>> shared = {"cost": Prefit(first.fitted_.cost), "sampler": Prefit(first.fitted_.sampler)}
-    >>> second = ARMIN(loans.classifier, loans.schema, desired="approved", confidence=0.9, **shared).fit(loans.X)
-    >>> second.fitted_.sampler.fitted is first.fitted_.sampler
-    True
     """
 
     def __init__(self, fitted: Any) -> None:
