@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.experiments.config import RUNGS
+from lab.experiments.config import BASELINES, RUNGS
 from lab.experiments.methods import label_of
 from lab.experiments.report import figures
 from lab.experiments.report.clusters import valid_of
@@ -42,7 +42,7 @@ def ladder(read: Rows, pictures: Path) -> list[str]:
         "### Rung by rung",
         *_rungs(read, pictures),
         "### Blank at random, and not at random",
-        *_credit(read, pictures),
+        *_credit(read),
     ]
 
 
@@ -206,41 +206,42 @@ def _body(rows: list[Row], order: list[str], *, with_paper: bool) -> list[list[o
     return body
 
 
-def _credit(read: Rows, pictures: Path) -> list[str]:
+def _credit(read: Rows) -> list[str]:
     """GiveMeCredit, where the income is blank at random or not at random."""
     out = [
         "Here bounds are the 1 % and 99 % quantiles of the training rows, as published, and bound actions only: "
         "imputers, cost and completions learn from all training rows as they are, whoever lies beyond the bounds is "
         "asked like anybody else, the median age and income that decide who leaves the income blank are those of the "
-        "training rows, and people whom no published action helps are left out. Our own set-up is "
+        "training rows, and people without a valid optimum are left out. Our own set-up is "
         "[another one](reproduction.md): there the cost and the completions learn from the first 10,000 training rows, "
         "pulled within the bounds, and the bounds are stretched to hold the people who ask."
     ]
     for name, title in (("ladder-mar", "blank at random (MAR)"), ("ladder-mnar", "blank not at random (MNAR)")):
-        rows = counted_as_published([r for r in read(name) if r["possible"]])
+        mine = _with_an_optimum(read(name))
         out.append(f"**GiveMeCredit, the income {title}**")
-        if not rows:
+        if not mine:
             out.append(NONE)
             continue
-        order = [rung for rung in RUNGS if any(r["method"] == rung for r in rows)]
-        if order:
-            out.append(figures.rungs([r for r in rows if r["method"] in order], order, pictures, name))
-        lines = [
-            [label_of(m), (found := summarise(mine)).n, found.valid, found.cost, found.sign]
-            for m, mine in by(rows, "method").items()
-        ]
-        out += [
-            markdown(["method", "people", "valid ratio", "average cost", "sign agreement"], lines),
-            read.source(name),
-        ]
+        order = [name for name in ("optimal-published", *BASELINES, *RUNGS) if name in mine]
+        lines = [[label_of(m), (found := summarise(mine[m])).n, found.valid, found.cost, found.sign] for m in order]
+        head = ["method", "people", "valid ratio", "average cost", "sign agreement"]
+        out += [markdown(head, lines), read.source(name)]
     claims = _claims(read)
     if claims:
         out += [
-            "The paper shows these two as a picture, and in words. The authors' results for each person are public; they "
-            "were not looked at, so that agreement means something. What the paper says of the picture, asked of the rows:",
+            "The paper shows these two as a picture, and in words. The authors' results for each person are public; "
+            "they were not looked at, so that agreement means something. What the paper says of the picture, asked of "
+            "the rows:",
             markdown(["what the paper says", "here", "in figures"], claims),
         ]
     return out + _table_1(read)
+
+
+def _with_an_optimum(rows: list[Row]) -> dict[str, list[Row]]:
+    """By method, the rows of the people who have a valid optimum: the paper leaves out the others."""
+    counted = counted_as_published(rows)
+    kept = {r["instance"] for r in counted if r["method"] == "optimal-published" and r["valid"]}
+    return by([r for r in counted if r["instance"] in kept], "method")
 
 
 PAPER_TABLE_1 = {
@@ -306,7 +307,7 @@ def _claims(read: Rows) -> list[list[str]]:
     """What the paper says of its picture, whether the rows say so, and by how much."""
     out = []
     for name, title in (("ladder-mar", "MAR"), ("ladder-mnar", "MNAR")):
-        mine = by(counted_as_published([r for r in read(name) if r["possible"]]), "method")
+        mine = _with_an_optimum(read(name))
         ours, robust = mine.get("rung-published"), mine.get("robust-published")
         if not ours or not robust:
             continue
