@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from dataclasses import replace
 from itertools import combinations, permutations
@@ -583,29 +584,62 @@ def test_ties_name_neither_what_is_not_stated_nor_what_is_protected():
     assert "3 points that are not named here may weigh as much" in str(told[0])
 
 
-def test_what_a_statement_says_is_true():
-    world = make_world(12, "linear")
+@pytest.mark.parametrize("kind", ["linear", "forest"])
+def test_what_a_statement_says_is_true_and_a_reason(kind):
+    """Each comparison holds among the people, and goes the way in which the model decides."""
+    world = make_world(12, kind)
     explainer = ARMIN(world.classifier, world.schema, desired="yes").fit(world.X)
-    accepted = world.X[world.classifier.predict(world.X) == "yes"]
     seen = set()
     for i in np.flatnonzero(world.classifier.predict(world.X) == "no")[:30]:
         row = world.X.iloc[[int(i)]]
-        for statement in explainer.reasons(row).statements():
-            name, message = statement.feature.name, statement.message
+        why = explainer.reasons(row)
+        for statement in why.statements():
+            position = world.schema.position(statement.feature.name)
+            message, mine = statement.message, why.row[position]
+            theirs = why.people.usual[:, position]
             seen.add(message.code)
-            mine = row[name].iloc[0]
-            if message.code == "reason.high":
-                usual = statement.feature.code(message["usual"].number if hasattr(message["usual"], "number") else mine)
-                assert mine > usual
-                assert (accepted[name] <= usual).mean() >= 0.75
-            elif message.code == "reason.low" and hasattr(message["usual"], "number"):
-                usual = message["usual"].number
-                assert mine < usual
-                assert (accepted[name] >= usual).mean() >= 0.75
-            elif message.code == "reason.category":
-                assert message["share"] == pytest.approx((accepted[name] == mine).mean())
             assert statement.weight < 0
-    assert {"reason.low", "reason.category"} <= seen
+            if message.code.startswith(("reason.high", "reason.low")):
+                beyond = theirs < mine if "high" in message.code else theirs > mine
+                tenths = message.values.get("tenths", 10)
+                assert tenths / 10 <= beyond.mean() + 1e-9 < tenths / 10 + 0.1 + 1e-9
+                assert beyond.mean() > 0.5
+                moved = np.repeat(why.row[None], beyond.sum(), axis=0)
+                moved[:, position] = theirs[beyond]
+                before, after = (chances(world, codes).mean() for codes in (why.row[None], moved))
+                assert after > before
+            elif message.code == "reason.category":
+                same = why.people.codes[:, position] == mine
+                assert message["share"] == pytest.approx(why.people.accepted[same].mean())
+                assert message["others"] == pytest.approx(why.people.accepted[~same].mean())
+                assert message["share"] < message["others"]
+            else:
+                assert message.code == "reason.together"
+                moved = np.repeat(why.row[None], theirs.size, axis=0)
+                moved[:, position] = theirs
+                assert message["share"] == pytest.approx((chances(world, moved) > chances(world, why.row[None])).mean())
+                assert message["share"] > 0.5
+    assert "reason.category" in seen
+    assert {"reason.low", "reason.high"} & seen
+
+
+def chances(world, codes):
+    """The chance of the wish of complete rows of codes."""
+    frame = pd.DataFrame({f.name: [f.value(float(code)) for code in codes[:, i]] for i, f in enumerate(world.schema)})
+    return world.classifier.predict_proba(frame)[:, list(world.classifier.classes_).index("yes")]
+
+
+def test_what_most_people_who_are_accepted_have_too_is_no_reason():
+    """A gain that few have weighs by its mean; that somebody has none, as most do, sets nobody apart."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"gain": np.where(rng.random(400) < 0.2, 50, 0), "debt": rng.integers(0, 10, 400)})
+    model = LogisticRegression().fit(X, X["debt"] < 5)
+    model.coef_[:], model.intercept_[:] = [[0.1, -1.0]], 4.5
+    why = ARMIN(model, Schema.infer(X), desired=True).fit(X).reasons({"gain": 0, "debt": 7})
+    assert {weight.feature.name: weight.weight < 0 for weight in why.weights} == {"gain": True, "debt": True}
+    [one] = why.statements()
+    assert (one.feature.name, one.message.code) == ("debt", "reason.high")
+    assert re.fullmatch(r"Debt is 7, which is higher than for [6-9] in 10 people who are accepted\.", str(one))
 
 
 def test_protected_traits_are_withheld_unless_the_bank_insists():

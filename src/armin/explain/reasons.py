@@ -21,6 +21,7 @@ from armin.reasons.lime import attribute_lime
 from armin.reasons.people import check_reference
 from armin.reasons.score import Score, Unit, read_score
 from armin.reasons.stand import Standing, standing
+from armin.reasons.statements import Exchange
 from armin.sampling import row_sampler
 from armin.words import Name
 
@@ -109,7 +110,8 @@ def find_reasons(
         _accepted(fitted, world, codes, where),
         tuple(Name("decisions", str(label), fitted.schema.called(label)) for label in fitted.labels),
         where, reference, people, group.shape[0], method, found.how, level, most, codes,
-        found.weights, found.variance, not_told, found.scores, sample.weights, sample.notes,
+        found.weights, found.variance, not_told, found.scores, sample.weights,
+        Exchange.of(score, codes, sample.values, people), sample.notes,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from armin.errors import ParameterError
 from armin.reasons.people import People, Reference
 from armin.reasons.pooled import interval, pool, ranks_first
 from armin.reasons.stand import Standing, said_weight
-from armin.reasons.statements import MOST_STATEMENTS, Kind, Statement, order_of, proxies, sentence_of
+from armin.reasons.statements import MOST_STATEMENTS, Exchange, Kind, Statement, order_of, proxies, sentence_of
 from armin.report.plot_reasons import plot_reasons
 from armin.report.reasons import reasons_html, reasons_text
 from armin.schema import Feature, Value
@@ -97,6 +97,7 @@ class Reasons(Printable):
     not_told : the weights of not telling (N, D) for each completion; None where these are not known
     scores : of the completions (N,)
     completions : their weights (N,)
+    exchange : what the score would gain with the values of people who are accepted
     notes : what a careful reader should know
     """
 
@@ -116,6 +117,7 @@ class Reasons(Printable):
     not_told: FloatArray | None = field(repr=False)
     scores: FloatArray = field(repr=False)
     completions: FloatArray = field(repr=False)
+    exchange: Exchange = field(repr=False)
     notes: tuple[Message, ...] = ()
 
     @property
@@ -161,7 +163,7 @@ class Reasons(Printable):
 
     @cached_property
     def all_statements(self) -> tuple[Statement, ...]:
-        """Every reason, protected ones among them, the weightiest first."""
+        """Every reason that a comparison makes one, protected ones among them, the weightiest first."""
         schema = self.people.schema
         d, n = len(schema), self.each.shape[0]
         beside = np.zeros((n, d)) if self.not_told is None else self.not_told
@@ -180,9 +182,12 @@ class Reasons(Printable):
             value = feature.value(float(self.row[i]))
             kind: Kind = "untold" if k >= d else "blank" if value is None else "value"
             share = top[feature.name]
+            sentence = sentence_of(feature, i, kind, value, self.people, self.exchange, share, way)
+            if sentence is None:
+                continue
             found.append(
                 Statement(
-                    feature, kind, sentence_of(feature, i, kind, value, self.people, share, way),
+                    feature, kind, sentence,
                     self._sign * float(mean[k]), share,
                     tuple(dict.fromkeys(schema.features[j % d].named for j in tied.get(k, ()) if j % d != i)),
                     proxies(self.people, i),

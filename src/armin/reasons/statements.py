@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -13,14 +14,19 @@ from armin.reasons.pooled import apart
 from armin.schema import Feature, Value
 from armin.words import Message, Name, Printable
 
-__all__ = ["MOST_STATEMENTS", "Statement", "order_of", "proxies", "sentence_of"]
+__all__ = ["MOST_STATEMENTS", "Exchange", "Statement", "order_of", "proxies", "sentence_of"]
 
 MOST_STATEMENTS = 4
 """Reasons that are stated, at most: more tell nobody anything."""
 LITTLE = 0.02
 """The share of all that speaks against somebody below which something is no reason."""
-USUAL = 0.75
-"""The share of those accepted that "mostly" stands for."""
+MOST = 0.5
+"""A reason sets somebody apart from more than this share of the people who are accepted."""
+FEWEST = 5
+"""People with a category, and without it, from which on their shares of acceptance are compared."""
+_MOST_EXCHANGES = 6000
+_COMPLETIONS = 3
+_DUST = 1e-9
 TELLS = 0.5
 """The correlation from which on a column tells much about a protected trait."""
 _BINS = 5
@@ -47,10 +53,10 @@ class Statement(Printable):
     Examples
     --------
     >>> debt = Feature("debt", "integer", lower=0, upper=9, reason="R07")
-    >>> said = Message("reason.within_against", label=debt.named, value=debt.said(4))
+    >>> said = Message("reason.high", label=debt.named, value=debt.said(4), tenths=9)
     >>> one = Statement(debt, "value", said, -1.0, 1.0)
     >>> one.code, str(one)
-    ('R07', 'Debt is 4. Together with the other values, that weighs against you.')
+    ('R07', 'Debt is 4, which is higher than for 9 in 10 people who are accepted.')
     """
 
     feature: Feature
@@ -83,6 +89,11 @@ class Statement(Printable):
         if self.tells:
             found.append(Message("reason.tells", label=self.feature.named, labels=self.tells))
         return tuple(found)
+
+    @property
+    def in_letters(self) -> tuple[Message, ...]:
+        """The sentence, and reasons that weigh as much: nothing from which a trait that is not named can be guessed."""
+        return (self.message, *([Message("reason.tied", labels=self.tied)] if self.tied else []))
 
     def text(self, language: str = "en") -> str:
         """The reason in a language."""
@@ -126,29 +137,89 @@ def order_of(
     return order, tied
 
 
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """What the score would gain if a value were that of somebody who is accepted, all else as it is.
+
+    Attributes
+    ----------
+    codes : the codes (A, D) of people who are accepted
+    gains : (A, D) by whose value it is and by feature, over plausible ways to fill the blanks
+    """
+
+    codes: FloatArray
+    gains: FloatArray
+
+    @classmethod
+    def of(cls, score: Callable[[FloatArray], FloatArray], row: FloatArray, drawn: FloatArray, people: People) -> Self:
+        """The exchanges of a row (D,) that was completed in some ways (N, D) with the values of these people."""
+        told = [i for i, f in enumerate(people.schema) if not (f.is_carried or np.isnan(row[i]))]
+        few, usual = drawn[:_COMPLETIONS], people.usual
+        usual = usual[:: max(1, usual.shape[0] * len(told) * few.shape[0] // _MOST_EXCHANGES)]
+        gains = np.zeros(usual.shape)
+        if not usual.size:
+            return cls(usual, gains)
+        before = score(few)
+        for i in told:
+            theirs, which = np.unique(usual[:, i], return_inverse=True)
+            changed = np.repeat(few[None], theirs.size, axis=0)
+            changed[:, :, i] = theirs[:, None]
+            after = score(changed.reshape(-1, few.shape[1])).reshape(theirs.size, few.shape[0])
+            gains[:, i] = (after - before).mean(axis=1)[which]
+        return cls(usual, gains)
+
+    def better(self, position: int) -> float:
+        """The share of these people whose value the model rates higher here."""
+        gains, dust = self.gains[:, position], _DUST * max(1.0, float(np.abs(self.gains).max(initial=0.0)))
+        return float((gains > dust).mean()) if gains.size else 0.0
+
+    def direction(self, position: int, code: float) -> int:
+        """1 where a higher value would be better for the score here, -1 where a lower one would, 0 where neither is."""
+        theirs, gains = self.codes[:, position], self.gains[:, position]
+        up, down = gains[theirs > code].sum(), gains[theirs < code].sum()
+        return 0 if max(up, down) <= 0.0 else 1 if up >= down else -1
+
+
 def sentence_of(
-    feature: Feature, position: int, kind: Kind, value: Value | None, people: People, top: float, way: str
-) -> Message:
-    """What is said about one feature; ``way`` is "against" or "for"."""
+    feature: Feature, position: int, kind: Kind, value: Value | None, people: People, exchange: Exchange, top: float,
+    way: str,
+) -> Message | None:  # fmt: skip
+    """What is said about one feature; ``way`` is "against" or "for". None where no comparison makes it a reason."""
     label = feature.named
     if kind == "untold":
         return Message(f"reason.untold_{way}", label=label)
     if kind == "blank" or value is None:
         return Message(f"reason.blank_{way}", label=label, share=top)
-    said = feature.quoted(value)
-    usual, code = people.usual[:, position], feature.code(value)
-    if way == "for" or not usual.size:
-        return Message(f"reason.within_{way}", label=label, value=said)
-    if not feature.is_ordered or feature.kind == "binary":
-        return Message("reason.category", label=label, value=said, share=float((usual == code).mean()))
-    # values that really occur, so that at least this share is on that side
-    most = float(np.quantile(usual, USUAL, method="inverted_cdf"))
-    least = float(-np.quantile(-usual, USUAL, method="inverted_cdf"))
-    if code > most:
-        return Message("reason.high", label=label, value=said, usual=feature.quoted(feature.value(most)))
-    if code < least:
-        return Message("reason.low", label=label, value=said, usual=feature.quoted(feature.value(least)))
-    return Message("reason.within_against", label=label, value=said)
+    said = {"label": label, "value": feature.quoted(value)}
+    if way == "for":
+        return Message("reason.value_for", **said)
+    compared = _compared(feature, position, feature.code(value), people, exchange, said)
+    if compared is None and feature.protected:  # whether it is stated is for others to say, and not to be overlooked
+        return Message("reason.value_against", **said)
+    return compared
+
+
+def _compared(
+    feature: Feature, position: int, code: float, people: People, exchange: Exchange, said: dict[str, Any]
+) -> Message | None:
+    """The comparison with people who are accepted, or None where most of them are no better placed."""
+    if feature.is_ordered and feature.kind != "binary":
+        better = exchange.direction(position, code)
+        usual = people.usual[:, position]
+        share = float((usual > code if better > 0 else usual < code).mean()) if better and usual.size else 0.0
+        if share > MOST:
+            way = "low" if better > 0 else "high"
+            if share == 1.0:
+                return Message(f"reason.{way}_all", n=usual.size, **said)
+            return Message(f"reason.{way}", tenths=int(10 * share + 1e-9), **said)
+    else:
+        same = people.codes[:, position] == code
+        if min(same.sum(), (~same).sum()) >= FEWEST:
+            here, elsewhere = float(people.accepted[same].mean()), float(people.accepted[~same].mean())
+            if here < elsewhere:
+                return Message("reason.category", share=here, others=elsewhere, **said)
+    share = exchange.better(position)
+    return Message("reason.together", share=share, **said) if share > MOST else None
 
 
 def proxies(people: People, position: int) -> tuple[Name, ...]:

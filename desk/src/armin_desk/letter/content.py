@@ -193,11 +193,10 @@ def _weighed(notice: Notice, reasons: Reasons) -> Section:
     """What weighed most, in at most four sentences, with the company's own codes."""
     say, items = notice.say, []
     for one in reasons.statements(MOST_REASONS, protected=notice.insists):
-        said = " ".join(message.said(notice.words) for message in one.messages)
+        said = " ".join(message.said(notice.words) for message in one.in_letters)
         items.append(say("reason.coded", sentence=said, code=one.code) if one.code else said)
-    after = (say("reasons.withheld"),) if reasons.withheld and not notice.insists else ()
     intro = say("reasons.weighed") if items else say("reasons.unnamed")
-    return Section("reasons", say("reasons.title"), (intro,), tuple(items), after=after)
+    return Section("reasons", say("reasons.title"), (intro,), tuple(items))
 
 
 def _changed(notice: Notice) -> Section:
