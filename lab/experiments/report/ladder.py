@@ -233,6 +233,7 @@ def _credit(read: Rows) -> list[str]:
             "they were not looked at, so that agreement means something. What the paper says of the picture, asked of "
             "the rows:",
             markdown(["what the paper says", "here", "in figures"], claims),
+            read.source("ladder-mar", "ladder-mnar"),
         ]
     return out + _table_1(read)
 
@@ -285,7 +286,7 @@ def _table_1(read: Rows) -> list[str]:
                 ]
             )
         head = ["method", f"row {instance}", "valid", "cost", "*the paper*", "*valid*", "*cost*"]
-        out.append(markdown(head, body))
+        out += [markdown(head, body), read.source("ladder-mar")]
     out.append("RobustAR depends on the completions that were drawn, which are others here.")
     return out
 
