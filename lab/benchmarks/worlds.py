@@ -44,17 +44,22 @@ PROMISED = ("HistGradientBoosting", "XGBoost", "LR, imputer")
 Rows = list[dict[str, Any]]
 
 
-def follow(plan: Recourse, row: pd.DataFrame, truth: pd.DataFrame | None = None) -> pd.DataFrame:
+def follow(
+    plan: Recourse, row: pd.DataFrame, truth: pd.DataFrame | None = None, *, disclosed: bool = True
+) -> pd.DataFrame:
     """What the person submits after the plan, in user units, worked out here and not by the library.
 
-    A value that the plan sets is told and other blanks stay; with the ``truth`` everything is told.
+    With the ``truth`` everything is disclosed, or, where that is not so, what is to be reached; other blanks stay.
+    Without it, who is to reach a value gives just that value.
     """
-    if truth is not None:
+    if truth is not None and disclosed:
         return plan.apply(truth)
     after = row.copy()
     for change in plan.changes:
         name = change.feature.name
-        if change.after is not None:
+        if truth is not None and change.mode != "shift":
+            after[name] = plan.apply(truth)[name]
+        elif change.after is not None:
             after[name] = pd.Series([change.after], index=row.index).astype(row[name].dtype)
     return after
 
@@ -144,7 +149,8 @@ def _again(explainer: ARMIN, people: pd.DataFrame) -> dict[str, Any]:
         tells += answer.outcome == "tell"
         if answer.found and answer.changes:
             verdict = bool(_accepts(explainer, follow(answer, row))[0])
-            plans, works, as_said = plans + 1, works + verdict, as_said + (verdict == answer.resubmitted)
+            plans, works = plans + 1, works + verdict
+            as_said += verdict or not answer.resubmitted
     return {
         "rejected people": len(people), "plans": plans, "told to tell": tells, "told nothing to change": wrong,
         "accepted with the same blanks": share(works, plans), "as the answer said": share(as_said, plans),
@@ -222,7 +228,8 @@ def _try(explainer: ARMIN, masked: pd.DataFrame, truth: pd.DataFrame) -> dict[st
         if not answer.found or calibration is None or not calibration.kept:
             continue
         known = bool(_accepts(explainer, follow(answer, row, person))[0])
-        blank = explainer.reapply != "disclosed" and bool(_accepts(explainer, follow(answer, row))[0])
+        submitted = follow(answer, row, person, disclosed=False)
+        blank = explainer.reapply != "disclosed" and bool(_accepts(explainer, submitted)[0])
         plans, told = plans + 1, told + known
         works += {"disclosed": known, "blank": blank, "either": known and blank}[explainer.reapply]
     level = float(np.median(levels)) if levels else float("nan")

@@ -215,7 +215,7 @@ TAKEN = {"world": World("blank", "disclosed", True, True), "changes": (), "cost"
         (NONE | COMPLETE, "none_complete"),
         (NONE | {"notes": (Message("draws.native"),)}, "none_complete"),
         (NONE | {"status": Status.UNKNOWN}, "time"),
-        (ROW, "row_checked stays picture"),
+        (ROW, "row_checked"),
         (ROW | {"fresh": None}, "row_checked"),
         (TAKEN, "accepted_row stays picture"),
         (TAKEN | {"fresh": None}, "accepted_row"),

@@ -161,7 +161,8 @@ def test_a_certificate_claims_no_more_than_the_proposition() -> None:
         ({"validity": None}, "nothing"),
         ({"blanks": 0}, "complete"),
         ({"world": World("blank", "disclosed", True, True)}, "accepted"),
-        ({"world": World("blank", "blank", True, False)}, "row"),
+        ({"world": World("blank", "blank", True, False), "validity": Validity(1.0, 1.0)}, "row"),
+        ({"world": World("blank", "blank", True, False)}, "sample"),
         ({"fresh": Validity(70, 100)}, "fresh"),
         ({}, "sample"),
     ],
@@ -227,7 +228,7 @@ def test_every_outcome_has_its_word(status: Status, changed: bool, world: dict[s
         ({"confidence": 1.0}, False),  # all of what was drawn is all that was asked for
         ({"confidence": None}, False),
         ({"changes": ()}, False),
-        ({"world": World("blank", "blank", True, False)}, False),  # one row is judged
+        ({"world": World("blank", "blank", True, False)}, True),
     ],
 )
 def test_an_answer_says_in_one_word_that_it_has_less_than_was_asked_for(given: dict[str, Any], short: bool) -> None:
@@ -271,10 +272,12 @@ def test_the_submitted_row_tells_what_the_plan_sets_and_nothing_else() -> None:
         Change(features["moved"], "shift", None, None, 7.0, 1.0),
         Change(features["set"], "reach", None, 40, None, 1.0),
     )
-    after = answer(changes=changes).apply_row(schema, np.array([10.0, np.nan, np.nan, np.nan]))
-    np.testing.assert_array_equal(after, [15.0, np.nan, 40.0, np.nan])
-    codes = answer(changes=changes).apply_codes(schema, np.array([[10.0, 1.0, 2.0, 3.0], [10.0, 99.0, 50.0, 3.0]]))
-    np.testing.assert_array_equal(codes, [[15.0, 8.0, 40.0, 3.0], [15.0, 100.0, 40.0, 3.0]])
+    changes = (*changes[:2], replace(changes[2], sense=1))
+    people = np.array([[10.0, 1.0, 2.0, 3.0], [10.0, 99.0, 50.0, 3.0]])
+    after = answer(changes=changes).submitted(schema, np.array([10.0, np.nan, np.nan, np.nan]), people)
+    np.testing.assert_array_equal(after, [[15.0, np.nan, 40.0, np.nan], [15.0, np.nan, 50.0, np.nan]])
+    codes = answer(changes=changes).apply_codes(schema, people)
+    np.testing.assert_array_equal(codes, [[15.0, 8.0, 40.0, 3.0], [15.0, 100.0, 50.0, 3.0]])
 
 
 # the last check
@@ -414,7 +417,7 @@ def test_only_the_second_and_later_plans_are_alternatives(rank: int, code: str) 
         (False, "blank", "disclosed", True, "stays"),
         (True, "blank", "disclosed", True, "fresh"),
         (False, "complete", "disclosed", True, "fresh"),
-        (True, "blank", "blank", True, "row_fresh"),
+        (True, "blank", "blank", True, "fresh"),
         (True, "blank", "blank", False, "row"),
         (True, "complete", "disclosed", False, "sample"),
     ],

@@ -222,9 +222,10 @@ def test_a_row_is_submitted_with_what_is_set_and_other_blanks_stay():
     reached = Change(SCHEMA["b"], "reach", None, 500, None, 1.0)
     shifted = Change(SCHEMA["c"], "shift", None, None, 50.0, 1.0)
     plan: Any = SimpleNamespace(changes=(observed, reached, shifted))
-    after = Recourse.apply_row(plan, SCHEMA, np.array([300.0, np.nan, np.nan]))
-    assert np.array_equal(after, [400.0, 500.0, np.nan], equal_nan=True)
-    assert np.array_equal(Recourse.apply_row(plan, SCHEMA, np.array([300.0, 100.0, 200.0]))[[0, 2]], [400.0, 250.0])
+    who = np.array([[300.0, 100.0, 200.0]])
+    after = Recourse.submitted(plan, SCHEMA, np.array([300.0, np.nan, np.nan]), who)
+    assert np.array_equal(after, [[400.0, 500.0, np.nan]], equal_nan=True)
+    assert np.array_equal(Recourse.submitted(plan, SCHEMA, who[0], who)[:, [0, 2]], [[400.0, 250.0]])
 
 
 @dataclass(frozen=True)

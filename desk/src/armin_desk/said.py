@@ -139,9 +139,8 @@ def _together(messages: Iterable[Message], words: Catalogue) -> str:
 
 
 def _share(recourse: Recourse) -> float | None:
-    """The share to be stated beside a plan; none where the model decides about the row with its blanks."""
-    row = recourse.world.accepted or recourse.world.reapply == "blank"
-    return recourse.share if recourse.blanks and not row else None
+    """The share to be stated beside a plan; none where the model decides about one row, whatever its blanks hide."""
+    return recourse.share if recourse.blanks and not (recourse.world.accepted or recourse.exact) else None
 
 
 def _point(point: Recourse, words: Catalogue) -> dict[str, str] | None:
@@ -219,14 +218,14 @@ def _sure(recourse: Recourse, *, other: bool) -> list[Message]:
         return [Message("answer.complete")]
     if recourse.certificate is not None and not other:
         lines = [recourse.certificate.message]
-    elif recourse.world.reapply == "blank":
+    elif recourse.exact:
         lines = [Message("certificate.row", cheapest=Message("certificate.alternative"))]
     elif recourse.fresh is not None:
         low, high = recourse.fresh.interval()
         lines = [Message("answer.fresh", share=recourse.fresh.share, low=low, high=high)]
     else:
         lines = [Message("answer.ways", share=recourse.validity.share)]
-    if (recourse.world.accepted or recourse.world.reapply == "blank") and recourse.fresh is not None:
+    if recourse.world.accepted and recourse.fresh is not None:
         lines.append(Message("answer.stays", share=recourse.fresh.share))
     if recourse.changes and recourse.resubmitted is not None and recourse.world.reapply == "disclosed":
         labels = tuple(feature.named for feature in recourse.blanks)

@@ -96,21 +96,26 @@ class ActionGrid:
                 )
         return after
 
-    def apply_to_row(self, choice: tuple[int, ...], row: FloatArray) -> FloatArray:
-        """The row (D,) as it is submitted after ``choice``, as (1, D): a blank that the plan sets is told, others stay.
+    def submitted(self, choice: tuple[int, ...], row: FloatArray, completions: FloatArray) -> FloatArray:
+        """The row (D,) as each of some completions (n, D) of this person submits it after ``choice``.
 
-        A blank that is moved by an amount stays blank, since nobody knows where it ends.
+        Who is told to reach a value gives it, or the own one where that is beyond it. Other blanks stay blank; so does
+        one that is moved by an amount, since the plan does not say where it ends.
         """
-        after = row[None, :].copy()
-        for i, (move, j) in enumerate(zip(self.moves, choice, strict=True)):
-            if j:
-                after[:, move.position] = move.values[0, j] if move.mode == "observed" else self.submitted(i)[j]
+        after = np.repeat(row[None, :], completions.shape[0], axis=0)
+        for move, j in zip(self.moves, choice, strict=True):
+            if j and move.mode == "observed":
+                after[:, move.position] = move.values[0, j]
+            elif j and move.mode == "reach":
+                after[:, move.position] = outcome(
+                    self.schema.features[move.position], move.mode, completions[:, move.position],
+                    float(move.targets[j]), float(move.senses[j]),
+                )  # fmt: skip
         return after
 
-    def submitted(self, i: int) -> FloatArray:
-        """What a person who left the feature of move ``i`` blank writes down after each option (J,)."""
-        move = self.moves[i]
-        return move.targets if move.mode == "reach" else np.full(move.size, math.nan)
+    def reaches(self, choice: tuple[int, ...]) -> bool:
+        """Whether a blank is to reach a value, so that what is submitted afterwards depends on what it hides."""
+        return any(j and move.mode == "reach" for move, j in zip(self.moves, choice, strict=True))
 
 
 def outcome(

@@ -76,12 +76,14 @@ def make_recourse(
     after = stated.grid.apply(solution.choice, stated.candidates)
     check_action(schema, stated.row, stated.candidates, after, max_changes=stated.problem.max_changes, locked=locked)
     each = np.sort(stated.cost_per_candidate(solution.choice))
+    # everybody submits the same row, and the model has decided about that
+    exact = stated.asks_row and not stated.asks_completions and not stated.grid.reaches(solution.choice)
     answer = Recourse(
         changes=changes_of(stated, solution.choice),
         cost=stated.cost_of(solution.choice),
         cost_range=(float(each[0]), float(each[(each.size - 1) // 2] + each[each.size // 2]) / 2, float(each[-1])),
-        validity=_validity(stated, judged),
-        fresh=None if fresh is None or judged.fresh is None else fresh_validity(fresh, judged.fresh),
+        validity=_validity(stated, judged, exact=exact),
+        fresh=None if fresh is None or judged.fresh is None or exact else fresh_validity(fresh, judged.fresh),
         resubmitted=judged.row,
         **common,
     )
@@ -123,12 +125,11 @@ def accepted_as_is(fitted: Fitted, world: World, codes: FloatArray, fresh: Sampl
     return replace(answer, certificate=certificate)
 
 
-def _validity(stated: Stated, judged: Judged) -> Validity:
-    """On what was optimised over: the completions, or the row with its blanks where that alone is judged."""
-    if not stated.asks_completions:
-        return Validity(float(judged.accepted.sum()), float(judged.accepted.size))
-    weights = stated.weights
-    return Validity(_tidy(weights[judged.accepted[: weights.size]].sum()), _tidy(weights.sum()))
+def _validity(stated: Stated, judged: Judged, *, exact: bool) -> Validity:
+    """On what was optimised over: the completions, the rows that are submitted, or both."""
+    if exact:
+        return Validity(float(judged.works.all()), 1.0)
+    return Validity(_tidy(stated.weights[judged.works].sum()), _tidy(stated.weights.sum()))
 
 
 def _seed(fitted: Fitted) -> int | None:

@@ -189,12 +189,13 @@ def _one_trial(
     if not judged:
         return planned, worked
     valid = np.ones(len(judged), dtype=bool)
+    choices = [point.solution.choice for point in judged if point.solution.choice is not None]
     if stated.asks_completions:
-        choices = [point.solution.choice for point in judged if point.solution.choice is not None]
         after = [stated.grid.apply_to_others(choice, person[None, :]) for choice in choices]
         valid &= fitted.decision.accepts(np.concatenate(after))
-    if stated.asks_row:
-        valid &= np.array([bool(point.row) for point in judged])
+    if stated.asks_row:  # what this person would submit, who knows what the blanks hide
+        submitted = [stated.submitted(choice, person[None, :]) for choice in choices]
+        valid &= fitted.decision.accepts(np.concatenate(submitted))
     shares = np.array([stated.share(point.accepted) for point in judged])
     # the cheapest point that reaches the level, as in an answer
     first = np.searchsorted(shares, levels - 1e-9)

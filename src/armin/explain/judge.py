@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeVar
 
@@ -51,9 +51,11 @@ class Judged:
     ----------
     solution : what the solver found
     accepted : for which of the problem's candidates the model accepts it
-    fresh : for which of other completions, if there were any
-    row : what the model says to the row as it is submitted after the action, blanks and all; None if it takes none
+    fresh : for which of other completions all that must be accepted is, if there were any
+    row : whether the model accepts the row as it is submitted after the action, blanks and all, whatever the person
+        then gives; None if it takes no blanks
     demand : the weight that was asked of the candidates
+    works : for which completions all that must be accepted is; empty without an action
     """
 
     solution: Solution
@@ -61,6 +63,7 @@ class Judged:
     fresh: BoolArray | None = None
     row: bool | None = None
     demand: float = 0.0
+    works: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
 
 def judge(
@@ -127,7 +130,7 @@ def judge_until_fresh(
     answer is the surest.
     """
     start = time.perf_counter()
-    if fresh is None or not fitted.settings.options.checks or not stated.asks_completions:
+    if fresh is None or not fitted.settings.options.checks:
         return judge(fitted, world, stated, stated.problem, fresh, drawn=drawn)
     watch = _Watch(fitted, world, stated, fresh, level)
     found = judge(fitted, world, stated, stated.problem, fresh, drawn=drawn, callback=watch)
@@ -276,7 +279,7 @@ def judge_path(
 
     Points that the user's own model refuses are repaired.
     """
-    least = stated.base + (float(stated.weights.min()) if stated.asks_completions else 1.0)
+    least = stated.base + float(stated.problem.weights.min())
     found = fitted.settings.solving.path(stated.problem, least)
     last = found[-1].solution.status
     end = last if last in (Status.INFEASIBLE, Status.UNKNOWN) else Status.OPTIMAL
@@ -335,38 +338,55 @@ def judge_choices(
     choices = [solution.choice for solution in solutions if solution.choice is not None]
     if not choices:
         return []
-    verdicts = _completed(fitted, stated, choices, fresh, drawn=drawn)
-    rows = _rows_with_blanks(fitted, world, stated, choices)
+    completed = _completed(fitted, stated, choices, fresh, drawn=drawn)
+    rows = _submitted(fitted, world, stated, choices, fresh)
     found = []
-    for i, solution in enumerate(solutions):
-        parts = [verdicts[i]] if stated.asks_completions else []
-        if stated.asks_row:
-            parts.append(np.array([rows[i]], dtype=bool))
-        others = None if fresh is None else verdicts[i + (len(choices) if stated.asks_completions else 0)]
-        found.append(Judged(solution, np.concatenate(parts), others, rows[i]))
+    for solution, (whole, others), (blank, other_blanks) in zip(solutions, completed, rows, strict=True):
+        row = None if blank is None else bool(blank[len(stated.forms) :].all())
+        accepted = [] if whole is None else [whole]
+        works = [] if whole is None else [whole]
+        if stated.asks_row and blank is not None:
+            accepted.append(blank[: len(stated.forms)])
+            works.append(np.broadcast_to(blank[len(stated.forms) :], stated.weights.shape))
+        confirmed = None
+        if fresh is not None:
+            each = [part for part in (others, other_blanks) if part is not None]
+            confirmed = np.logical_and.reduce([np.broadcast_to(part, fresh.weights.shape) for part in each])
+        found.append(Judged(solution, np.concatenate(accepted), confirmed, row, works=np.logical_and.reduce(works)))
     return found
+
+
+Verdicts = list[tuple[BoolArray | None, BoolArray | None]]
+"""For each action: which of the problem's candidates the model accepts, and which of the fresh completions."""
 
 
 def _completed(
     fitted: Fitted, stated: Stated, choices: Sequence[Choice], fresh: Sample | None, *, drawn: bool
-) -> list[BoolArray]:
-    """Which completions the model accepts after each action: the candidates, then the fresh ones."""
-    after = [stated.grid.apply(choice, stated.candidates) for choice in choices] if stated.asks_completions else []
+) -> Verdicts:
+    """Which completions the model accepts after each action; Nones where they do not count."""
     guess, n = fitted.guess, stated.candidates.shape[0]
+    asked = choices if stated.asks_completions else ()
+    after = [stated.grid.apply(choice, stated.candidates) for choice in asked]
     if guess is None:
-        others = [] if fresh is None else [stated.grid.apply_to_others(choice, fresh.values) for choice in choices]
+        others = [] if fresh is None else [stated.grid.apply_to_others(choice, fresh.values) for choice in asked]
         verdicts = accepted_by_all(fitted.oracle, [*after, *others, *([stated.candidates] if drawn else [])])
         if drawn and verdicts.pop().any():
             raise MisreadError
-        return verdicts
-    # the reading has seen the candidates: as they are, where it drew them, and after each option
-    inputs = [stated.problem.inputs(choice)[:n] for choice in choices] if stated.asks_completions else []
-    verdicts = [guess.said(rows, known) for rows, known in zip(after, inputs, strict=True)]
-    if fresh is not None:
-        verdicts += [_guessed_fresh(guess, stated, choice, fresh) for choice in choices]
-    if drawn:
-        guess.supposed(stated.candidates, np.zeros(n, dtype=bool))
-    return verdicts
+    else:
+        # the reading has seen the candidates: as they are, where it drew them, and after each option
+        inputs = [stated.problem.inputs(choice)[:n] for choice in asked]
+        verdicts = [guess.said(rows, known) for rows, known in zip(after, inputs, strict=True)]
+        if fresh is not None:
+            verdicts += [_guessed_fresh(guess, stated, choice, fresh) for choice in asked]
+        if drawn:
+            guess.supposed(stated.candidates, np.zeros(n, dtype=bool))
+    return _paired(verdicts, len(choices))
+
+
+def _paired(verdicts: Sequence[BoolArray], count: int) -> Verdicts:
+    """Verdicts on the candidates of each of ``count`` actions, then those on fresh completions, side by side."""
+    none: list[BoolArray | None] = [None] * count
+    return list(zip([*verdicts[:count], *none][:count], [*verdicts[count:], *none][:count], strict=True))
 
 
 def _guessed_fresh(guess: GuessingJudge, stated: Stated, choice: Choice, fresh: Sample) -> BoolArray:
@@ -395,22 +415,30 @@ def _moved(stated: Stated, choice: Choice, inputs: FloatArray | None) -> FloatAr
     return inputs
 
 
-def _rows_with_blanks(
-    fitted: Fitted, world: World, stated: Stated, choices: Sequence[Choice]
-) -> Sequence[bool] | Sequence[None]:
-    """What the model says to the row as it is submitted after each action; Nones if it takes no blanks."""
+def _submitted(
+    fitted: Fitted, world: World, stated: Stated, choices: Sequence[Choice], fresh: Sample | None
+) -> Verdicts:
+    """Which rows the model accepts as they are submitted after each action; Nones if it takes no blanks."""
     if not world.answers:
-        return [None] * len(choices)
-    after = [stated.row_after(choice) for choice in choices]
+        return _paired((), len(choices))
+    # who stands for the rows that the problem judges, then every completion
+    after = [
+        np.concatenate(
+            [stated.grid.submitted(choice, stated.row, stated.forms), stated.submitted(choice, stated.candidates)]
+        )
+        for choice in choices
+    ]
+    if fresh is not None and stated.asks_row:
+        after += [stated.submitted(choice, fresh.values) for choice in choices]
     if fitted.guess is not None:
         fitted.guess.supposed(stated.row[None, :], np.array([bool(world.submitted)]))
-        return list(fitted.guess.accepts(np.concatenate(after)).tolist())
+        return _paired(accepted_by_all(fitted.guess, after), len(choices))
     if fitted.reads:  # what was taken as known about the row came from the reading
-        verdicts = fitted.oracle.accepts(np.concatenate([stated.row[None, :], *after])).tolist()
-        if verdicts[0] != world.submitted:
+        known, *verdicts = accepted_by_all(fitted.oracle, [stated.row[None, :], *after])
+        if known[0] != world.submitted:
             raise MisreadError
-        return list(verdicts[1:])
-    return list(fitted.oracle.accepts(np.concatenate(after)).tolist())
+        return _paired(verdicts, len(choices))
+    return _paired(accepted_by_all(fitted.oracle, after), len(choices))
 
 
 def _share(fresh: Sample, accepted: BoolArray) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+import numpy as np
+
 from armin.arrays import FloatArray
 from armin.errors import AuditError, DataError, SchemaError
 from armin.explain.answer import fresh_validity
@@ -57,12 +59,15 @@ def recheck(fitted: Fitted, plan: Recourse, codes: FloatArray, locked: Collectio
 def _now(
     fitted: Fitted, world: World, plan: Recourse, codes: FloatArray, sample: Sample, after: FloatArray
 ) -> Validity:
-    """For how much the plan works: by the completions, or by the row with its blanks where that is judged."""
+    """For how much the plan works: by the completions, by the rows that they submit where those are judged, or both."""
+    works = np.ones(sample.weights.size, dtype=bool)
     if world.blanks and world.reapply != "disclosed":
-        row = bool(fitted.decision.accepts(plan.apply_row(fitted.schema, codes)[None, :])[0])
-        if world.reapply == "blank" or not row:
-            return Validity(float(row), 1.0)
-    return fresh_validity(sample, fitted.decision.accepts(after))
+        works &= fitted.decision.accepts(plan.submitted(fitted.schema, codes, sample.values))
+        if world.reapply == "blank" and all(change.mode != "reach" for change in plan.changes):
+            return Validity(float(works.all()), 1.0)
+    if world.reapply != "blank":
+        works &= fitted.decision.accepts(after)
+    return fresh_validity(sample, works)
 
 
 def _as_is(fitted: Fitted, world: World, codes: FloatArray) -> Validity:

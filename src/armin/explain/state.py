@@ -43,6 +43,4 @@ def state(
 
 def demand(stated: Stated, level: float) -> float:
     """The weight of the problem's candidates that a share of completions stands for."""
-    if not stated.asks_completions:
-        return 1.0
     return stated.base + required_weight(level, float(stated.weights.sum()))

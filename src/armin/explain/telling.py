@@ -142,8 +142,8 @@ class Teller:
     def now(self, plan: Recourse, position: int, told: Sequence[Told]) -> list[tuple[float, float]]:
         """Acting now in the worlds of told values: for each, the share for which it works, and what telling saves.
 
-        Both are about fresh completions of the told row; the share is about the row itself where the model decides
-        about that. What is saved is 0 where there is no plan once the value is told.
+        Both are about fresh completions of the told row; the share is about the rows that they submit where the model
+        decides about those. What is saved is 0 where there is no plan once the value is told.
         """
         feature, found, blocks, blank = self.quick.schema[position], [], [], []
         for one in told:
@@ -158,15 +158,15 @@ class Teller:
                 saved = self._cost(sample.values, after, share) - self._cost(sample.values, then, share)
             found.append((world, sample, saved))
             blocks.append(after)
-            blank.append(plan.apply_row(self.quick.schema, row))
+            blank.append(plan.submitted(self.quick.schema, row, sample.values))
         verdicts = accepted_by_all(self.quick.oracle, blocks)
         shares = []
-        for (world, sample, saved), verdict, row in zip(found, verdicts, blank, strict=True):
-            share = float(sample.weights[verdict].sum() / sample.weights.sum())
+        for (world, sample, saved), verdict, rows in zip(found, verdicts, blank, strict=True):
+            works = verdict
             if world.blanks and world.reapply != "disclosed":
-                taken = float(self.quick.oracle.accepts(row[None, :])[0])
-                share = taken if world.reapply == "blank" else min(share, taken)
-            shares.append((share, saved))
+                submitted = accepted_by_all(self.quick.oracle, [rows])[0]
+                works = submitted if world.reapply == "blank" else submitted & verdict
+            shares.append((float(sample.weights[works].sum() / sample.weights.sum()), saved))
         return shares
 
     def _cost(self, before: FloatArray, after: FloatArray, share: FloatArray) -> float:

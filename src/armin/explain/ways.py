@@ -161,8 +161,7 @@ class _Finding:
         self.fitted, self.world, self.stated, self.fresh, self.count = fitted, world, stated, fresh, count
         self.first = way_of(stated, fresh, first)
         self.pool: dict[Choice, Way] = {}
-        asked = level if stated.asks_completions else 0.0
-        self.least = min(asked, self.first.share) - SLACK
+        self.least = min(level, self.first.share) - SLACK
 
     def run(self) -> Chosen:
         """Look until nothing better is to be expected, or for as long as can be afforded."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 
@@ -12,6 +13,7 @@ from armin.actions import ActionGrid, Move
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
+from armin.models.joint import distinct_rows
 from armin.problem.data import Choice, Problem
 from armin.problem.joined import foresee, join
 from armin.problem.remembered import Priced, Remembered, price
@@ -31,11 +33,13 @@ class Stated:
     weights : of the completions (N,)
     grid : what the person could do
     prices : for each move, the cost (1 or N, J) of each option for each completion
-    problem : the same as plain data for the solvers. Its candidates are the completions, then the row with its blanks
-        if ``asks_row``; or that row alone
+    problem : the same as plain data for the solvers. Its candidates are the completions if ``asks_completions``, then
+        the rows that may be submitted if ``asks_row``
     cost : how changes are priced
-    asks_row : whether the row with its blanks must be accepted as well
+    asks_row : whether the row must be accepted as it is submitted, with the blanks that are left
     asks_completions : whether completions count
+    forms : codes (M, D), who submits the rows that the problem judges: completions that differ in a blank that the plan
+        may set; beside completions the row itself, which stands for somebody who is not there yet
     """
 
     row: FloatArray
@@ -47,30 +51,31 @@ class Stated:
     cost: Cost
     asks_row: bool = False
     asks_completions: bool = True
+    forms: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def base(self) -> float:
-        """The weight that is due whatever the confidence: that of the row with its blanks beside completions."""
+        """The weight that is due whatever the confidence: that of the submitted rows beside completions."""
         return float(self.weights.sum()) if self.asks_row and self.asks_completions else 0.0
 
     def after(self, choice: Choice) -> FloatArray:
-        """The codes of the problem's candidates after ``choice``: completions, the row with its blanks, or both."""
+        """The codes of the problem's candidates after ``choice``: completions, submitted rows, or both."""
         parts = []
         if self.asks_completions:
             parts.append(self.grid.apply(choice, self.candidates))
         if self.asks_row:
-            parts.append(self.row_after(choice))
+            parts.append(self.grid.submitted(choice, self.row, self.forms))
         return np.concatenate(parts)
 
-    def row_after(self, choice: Choice) -> FloatArray:
-        """The row as it is submitted after ``choice`` (1, D): what the plan sets is told, other blanks stay."""
-        return self.grid.apply_to_row(choice, self.row)
+    def submitted(self, choice: Choice, completions: FloatArray) -> FloatArray:
+        """The rows that completions (n, D) submit after ``choice``; one (1, D) where everybody submits the same."""
+        who = completions if self.grid.reaches(choice) else completions[:1]
+        return self.grid.submitted(choice, self.row, who)
 
     def share(self, accepted: BoolArray) -> float:
-        """The share of the completions among the accepted candidates; of the row itself where it stands alone."""
-        if not self.asks_completions:
-            return float(accepted.mean())
-        return float(self.weights[accepted[: self.weights.size]].sum() / self.weights.sum())
+        """The share of the completions among the accepted candidates, or of those who submit an accepted row."""
+        weights = self.weights if self.asks_completions else self.problem.weights
+        return float(weights[accepted[: weights.size]].sum() / weights.sum())
 
     def cost_of(self, choice: Choice) -> float:
         """The cost to report."""
@@ -118,40 +123,41 @@ def state_problem(
     cost : the prices, averaged over the completions
     required : the weight of completions that must be accepted
     max_changes : how many features may change
-    asks_row : whether the row with its blanks must be accepted: it is one candidate more, as heavy as all completions
-        together, and its weight is added to what is required, so that nothing suffices without it
-    asks_completions : whether completions count; if not, the row with its blanks is the only candidate
+    asks_row : whether the row must be accepted as it is submitted, with the blanks that are left. Beside completions it
+        is one candidate more, at the values that are to be reached: as heavy as all of them together, and its weight is
+        added to what is required, so that nothing suffices without it. Where it alone is judged, each row that some
+        completions submit is a candidate, as heavy as these: who is beyond a value that is to be reached gives the own
+    asks_completions : whether completions count; if not, the submitted rows are the only candidates
     remembered : what was worked out before for the same schema, model and cost
     seen : the model inputs (N, P) of the completions, if they are known
     """
     grid, rules = apply_rules(grid, candidates)
-    judged = np.concatenate([candidates, row[None, :]]) if asks_row else candidates
-    if not asks_completions:
-        judged = row[None, :].copy()
+    reached = [move.position for move in grid.moves if move.mode == "reach"]
+    first, form = distinct_rows(candidates[:, reached])
+    forms = row[None, :] if asks_completions else candidates[first]
+    judged = candidates if asks_completions else candidates[:0]
+    if asks_row:
+        judged = np.concatenate([judged, np.repeat(row[None, :], len(forms), axis=0)])
     known = remembered if remembered is not None else Remembered(grid.schema, read, cost)
+    kinds = tuple(_Kinds.of(move, first, asks_row, asks_completions) for move in grid.moves)
     # inputs of several columns are asked about for whole people
     values = {
-        move.position: _of_each(grid, i, judged.shape[0], asks_row, asks_completions)
-        for i, move in enumerate(grid.moves)
-        if read.joint
+        move.position: kind.spread(kind.judged) for move, kind in zip(grid.moves, kinds, strict=True) if read.joint
     }
     asked = foresee(read, judged, values)
-    inputs, parts = _priced(
-        judged, weights, grid, read, cost, known, asks_row, asks_completions, seen if judged is candidates else None
-    )
+    inputs, parts = _priced(judged, weights, grid, read, cost, known, kinds, None if asks_row else seen)
     options, blocks = join(asked, inputs, list(values), tuple(part.options for part in parts))
-    if asks_row:
-        total = float(weights.sum())
-        weights_all = np.append(weights, total) if asks_completions else np.ones(1)
-        required = required + total if asks_completions else 1.0
+    total = float(weights.sum())
+    if asks_row and asks_completions:
+        required, counted = required + total, np.append(weights, total)
     else:
-        weights_all = weights
+        counted = np.bincount(form, weights=weights) if asks_row else weights
     problem = Problem(
         candidates=inputs,
         options=options,
         model=read.model,
         required=required,
-        weights=weights_all,
+        weights=counted,
         max_changes=max_changes,
         aggregate=cost.aggregate,
         rules=rules,
@@ -160,7 +166,7 @@ def state_problem(
         checks=False,
     )
     prices = tuple(part.prices for part in parts)
-    return Stated(row, candidates, weights, grid, prices, problem, cost, asks_row, asks_completions)
+    return Stated(row, candidates, weights, grid, prices, problem, cost, asks_row, asks_completions, forms)
 
 
 def _priced(
@@ -170,29 +176,26 @@ def _priced(
     read: ReadClassifier,
     cost: Cost,
     known: Remembered,
-    asks_row: bool,
-    asks_completions: bool,
+    kinds: tuple[_Kinds, ...],
     seen: FloatArray | None = None,
 ) -> tuple[FloatArray, list[Priced]]:
     """The model inputs of those who are ``judged``, and for each move its options; what is known is not worked out."""
     priced = known.found(grid.moves)
-    new = {move.position: _Distinct.of(move) for move in grid.moves if move.position not in priced}
-    values = {
-        move.position: _judged(grid, i, new[move.position], asks_row, asks_completions)
-        for i, move in enumerate(grid.moves)
-        if move.position in new
-    }
+    new = {move.position: kind for move, kind in zip(grid.moves, kinds, strict=True) if move.position not in priced}
     # where the inputs are known, one person keeps the values company
-    inputs, outcomes = read.encode.together(judged if seen is None else judged[:1], values)
+    inputs, outcomes = read.encode.together(
+        judged if seen is None else judged[:1], {position: kind.judged for position, kind in new.items()}
+    )
     inputs = inputs if seen is None else seen
     share = weights / weights.sum()
     for move in grid.moves:
         if move.position in new:
-            distinct, table = new[move.position], outcomes[move.position]
-            if asks_completions:
-                table = distinct.spread(table)
-            each = np.asarray(cost.table(move.position, distinct.rows[:, 0], distinct.rows), dtype=np.float64)
-            one = price(grid.schema, read, move, distinct.spread(each), table, share)
+            kind = new[move.position]
+            table = kind.spread(outcomes[move.position])
+            each = np.asarray(cost.table(move.position, kind.own[:, 0], kind.own), dtype=np.float64)
+            one = price(
+                grid.schema, read, move, each if kind.which is None else each[kind.which], table, share
+            )  # fmt: skip
             # option 0 is what the candidates are, to the last bit
             own = inputs[:, one.options.columns]
             table[:, 0, :] = own if table.shape[0] > 1 else own[:1]
@@ -203,50 +206,40 @@ def _priced(
 
 
 @dataclass(frozen=True, eq=False)
-class _Distinct:
-    """The different rows among the values of a move: people with the same value have the same options.
+class _Kinds:
+    """What the options of a move make of people: those with the same value have the same options.
 
     Attributes
     ----------
-    rows : the different ones
-    which : for each person the row; None where there is one for all
+    own : the different rows of the move's values (K, J)
+    which : for each completion its row; None where there is one for all
+    judged : the rows (L, J) that the problem's candidates have
+    place : for each candidate its row of these; None where there is one for all
     """
 
-    rows: FloatArray
+    own: FloatArray
     which: IntArray | None
+    judged: FloatArray
+    place: IntArray | None
 
     @classmethod
-    def of(cls, move: Move) -> _Distinct:
-        if move.values.shape[0] == 1:
-            return cls(move.values, None)
+    def of(cls, move: Move, forms: IntArray, asks_row: bool, asks_completions: bool) -> _Kinds:
+        """The kinds of a move: for completions, for the rows that some (``forms``) submit, or for those and one row."""
+        if move.mode == "observed":
+            return cls(move.values, None, move.values, None)
         _, first, which = np.unique(move.values[:, 0], return_index=True, return_inverse=True)
-        return cls(move.values[first], which)
+        own = move.values[first]
+        if not asks_row:
+            return cls(own, which, own, which)
+        submitted = move.targets[None, :] if asks_completions else own.copy()
+        if move.mode == "shift":
+            submitted = np.full_like(submitted, math.nan)
+        elif not asks_completions:
+            submitted[:, 0] = math.nan  # what is not set stays blank
+        if not asks_completions:
+            return cls(own, which, submitted, which[forms])
+        return cls(own, which, np.concatenate([own, submitted]), np.append(which, own.shape[0]))
 
     def spread(self, found: FloatArray) -> FloatArray:
-        """For each person what was found for the row; what was found beyond these rows comes last."""
-        if self.which is None:
-            return found
-        many: FloatArray = found[self.which]
-        return many if found.shape[0] == self.rows.shape[0] else np.concatenate([many, found[self.rows.shape[0] :]])
-
-
-def _judged(grid: ActionGrid, i: int, distinct: _Distinct, asks_row: bool, asks_completions: bool) -> FloatArray:
-    """The codes that the options of move ``i`` give to the problem's candidates, equal ones once."""
-    move = grid.moves[i]
-    if not asks_row or move.mode == "observed":
-        return distinct.rows
-    submitted = grid.submitted(i)[None, :]
-    if not asks_completions:
-        return submitted
-    return np.concatenate([distinct.rows, submitted])
-
-
-def _of_each(grid: ActionGrid, i: int, n: int, asks_row: bool, asks_completions: bool) -> FloatArray:
-    """The codes (1 or n, J) that the options of move ``i`` give to each of the problem's candidates."""
-    move = grid.moves[i]
-    if not asks_row or move.mode == "observed":
-        return move.values
-    submitted = grid.submitted(i)[None, :]
-    if not asks_completions:
-        return submitted
-    return np.concatenate([np.broadcast_to(move.values, (n - 1, move.size)), submitted])
+        """For each candidate what was found for its row."""
+        return found if self.place is None else np.asarray(found[self.place])

@@ -177,7 +177,8 @@ class Recourse(Printable):
     certificate : every ground on which the answer stands
     rank : 1 for the cheapest plan; 2, 3, ... for alternatives that change other features
     world : what has been decided about the row, and who will judge afterwards
-    resubmitted : what the model says to the row after the plan with the blanks that are left; None if it takes none
+    resubmitted : whether the model accepts the row after the plan with the blanks that are left, also if the person
+        has, and gives, any plausible value beyond what is to be reached; None if it takes no blanks
     decisions : what people call the labels of the model, by the label as a text
 
     Two answers are equal if they say the same; how long they took does not count.
@@ -231,10 +232,15 @@ class Recourse(Printable):
     def falls_short(self) -> bool:
         """Whether the changes work for fewer completions, as judged, than was asked for; no promise may hold then."""
         asked, share = self.confidence, self.share
-        if not self.changes or self.world.reapply == "blank" or asked is None or asked == 1.0 or share is None:
+        if not self.changes or asked is None or asked == 1.0 or share is None:
             return False
         tested = None if self.certificate is None else self.certificate.calibration
         return share < asked - 1e-9 and not (tested is not None and tested.kept)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the model decides about one row, the same whatever its blanks hide, so that nothing is estimated."""
+        return self.world.reapply == "blank" and all(change.mode != "reach" for change in self.changes)
 
     def ranked(self, rank: int) -> Recourse:
         """The same plan as number ``rank`` of several to choose from."""
@@ -250,10 +256,10 @@ class Recourse(Printable):
     def share(self) -> float | None:
         """The one share that is stated: of fresh completions, which know nothing of the plan, where there are any.
 
-        Where the model decides about the row with its blanks, its word on that row is meant: 1.0 if it accepts.
+        Where the model decides about a row that is the same whatever its blanks hide, its word is meant: 1.0 if it
+        accepts.
         """
-        row = self.world.accepted or (bool(self.blanks) and self.world.reapply == "blank")
-        found = self.validity if row else self.fresh or self.validity
+        found = self.validity if self.world.accepted else self.fresh or self.validity
         return None if found is None else found.share
 
     def stating(self, confidence: float) -> Recourse:
@@ -301,15 +307,16 @@ class Recourse(Printable):
             after[:, position] = change.moved(codes[:, position])
         return after
 
-    def apply_row(self, schema: Schema, row: FloatArray) -> FloatArray:
-        """The row (D,) as it is submitted after the changes: a blank that they set is told, other blanks stay."""
-        after = row.copy()
+    def submitted(self, schema: Schema, row: FloatArray, completions: FloatArray) -> FloatArray:
+        """The row (D,) as each of some completions (n, D) submits it after the changes.
+
+        Who is told to reach a value gives it, or the own one where that is beyond it; other blanks stay.
+        """
+        after = np.repeat(row[None, :], completions.shape[0], axis=0)
         for change in self.changes:
             position = schema.position(change.feature.name)
-            if np.isnan(row[position]):
-                after[position] = np.nan if change.mode == "shift" else change.feature.code(change.after)
-            else:
-                after[position] = change.moved(row[position : position + 1])[0]
+            if not np.isnan(row[position]) or change.mode == "reach":
+                after[:, position] = change.moved(completions[:, position])
         return after
 
     def to_dict(self) -> dict[str, Any]:

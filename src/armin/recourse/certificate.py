@@ -104,6 +104,11 @@ class Certificate(Printable):
     origin: Origin | None = field(default=None, compare=False)
 
     @property
+    def exact(self) -> bool:
+        """Whether the model itself has decided about the one row that is submitted, whatever its blanks hide."""
+        return self.world.reapply == "blank" and self.fresh is None and self.validity == Validity(1.0, 1.0)
+
+    @property
     def at_least(self) -> float | None:
         """Proposition 3's lower bound of the share of completions for which the action works."""
         if self.validity is None or self.error is None:
@@ -122,7 +127,7 @@ class Certificate(Printable):
             return Message("certificate.complete", cheapest=cheapest)
         if self.world.accepted:
             return Message("certificate.accepted")
-        if self.world.reapply == "blank":
+        if self.exact:
             return Message("certificate.row", cheapest=cheapest)
         if self.calibration is not None:
             return Message("certificate.tested", tested=self.calibration.message, cheapest=cheapest)

@@ -64,7 +64,7 @@ def _holds(summary: dict[str, Any]) -> Message | str:
     asked = summary["confidence"]["asked"]
     if not summary["blanks"]:
         return ""
-    if summary["world"]["reapply"] == "blank":
+    if _exact(summary):
         return Message("holds.blank")
     if asked is None:
         return Message("holds.guess")
@@ -125,14 +125,19 @@ def _validity(summary: dict[str, Any]) -> Message | None:
     if not summary["blanks"]:
         return Message("validity.complete") if summary["changes"] else None
     counts = {"accepted": summary["validity"]["accepted"], "n": summary["validity"]["of"]}
-    fresh, row = summary["fresh"], summary["world"]["reapply"] == "blank"
+    fresh = summary["fresh"]
     if fresh is None:
-        return Message("validity.row") if row else Message("validity.sample", **counts)
+        return Message("validity.row") if _exact(summary) else Message("validity.sample", **counts)
     low, high = fresh["interval"]
     tried = {"share": fresh["share"], "fresh": round(fresh["of"]), "level": fresh["level"], "low": low, "high": high}
     if summary["outcome"] == "already_accepted" and summary["world"]["decision"] == "blank":
         return Message("validity.stays", **tried)
-    return Message("validity.row_fresh" if row else "validity.fresh", **tried)
+    return Message("validity.fresh", **tried)
+
+
+def _exact(summary: dict[str, Any]) -> bool:
+    """Whether the model decides about one row, whatever its blanks hide: no plan, or one that sets none of them."""
+    return summary["world"]["reapply"] == "blank" and all(change["mode"] != "reach" for change in summary["changes"])
 
 
 def _proof(summary: dict[str, Any]) -> Message:

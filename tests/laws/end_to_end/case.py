@@ -248,9 +248,11 @@ class _Asked:
             self.judge.answer(point, "path point", checks=False, level=0.0, brute=False)
         if path.end is Status.UNKNOWN or not self._timely(*path):
             return
+        if plan.world.reapply == "either":  # a point has both verdicts of everybody, the search that of one row
+            return
         if path.end is Status.OPTIMAL and (not len(path) or path[-1].share < 1 - 1e-9):
             self.case.report("path: ends before all are accepted", f"{[(p.share, p.cost) for p in path]}")
-        if not len(path) or plan.world.reapply == "blank":
+        if not len(path):
             return
         point = path[int(self.rng.integers(len(path)))]
         self._same_at(bare, point)

@@ -127,16 +127,14 @@ class Judge:
             codes[:, i] = moved(self.schema.features[i], change, codes[:, i])
         return codes
 
-    def row_after(self, plan: Recourse) -> np.ndarray:
-        """The row (1, D) as it is submitted after a plan: what the plan sets is told, other blanks stay."""
-        codes = self.codes.copy()
+    def rows_after(self, plan: Recourse, people: np.ndarray) -> np.ndarray:
+        """The row as completions (n, D) submit it after a plan: what is to be reached is given, other blanks stay."""
+        codes = np.repeat(self.codes[None, :], len(people), axis=0)
         for change in plan.changes:
             i = self.schema.position(change.feature.name)
-            if change.mode != "shift":
-                codes[i] = self.schema.features[i].code(change.after)
-            elif not np.isnan(codes[i]):
-                codes[i] = moved(self.schema.features[i], change, codes[i : i + 1])[0]
-        return codes[None, :]
+            if not np.isnan(self.codes[i]) or change.mode == "reach":
+                codes[:, i] = moved(self.schema.features[i], change, people[:, i])
+        return codes
 
     # --- what was stated
 
@@ -146,15 +144,25 @@ class Judge:
             fitted, codes = self.explainer.current.at(self.row, self.locked)
             asked = [fitted, fitted.varied(trusts=False)]
             self._posed = [pose(one, codes, self.locked, self.level) for one in asked]
-        if plan is not None and plan.validity is not None and plan.world.reapply != "blank":
+        if plan is not None and plan.validity is not None:
             for posed in self._posed:
                 if self._validity(plan, posed) == plan.validity.accepted:
                     return posed
         return self._posed[0]
 
     def _validity(self, plan: Recourse, posed: Posed) -> float:
-        accepted = self.accepted(self.after(plan, posed.sample.values))
-        return _tidy(float(posed.sample.weights[accepted].sum()))
+        accepted = self.works(plan, posed.sample.values)
+        share = float(posed.sample.weights[accepted].sum())
+        return _tidy(share / float(posed.sample.weights.sum()) if plan.exact else share)
+
+    def works(self, plan: Recourse, people: np.ndarray) -> np.ndarray:
+        """For which completions all that must be accepted is."""
+        works = np.ones(len(people), dtype=bool)
+        if plan.world.reapply != "blank":
+            works &= self.accepted(self.after(plan, people))
+        if plan.world.blanks and plan.world.reapply != "disclosed":
+            works &= self.accepted(self.rows_after(plan, people))
+        return works
 
     # --- laws
 
@@ -254,33 +262,30 @@ class Judge:
         """A plan works for whom it says, and for as many as were asked for."""
         world, sample, fresh = plan.world, posed.sample, posed.fresh
         assert plan.validity is not None
-        if world.reapply != "blank":
-            accepted = self.accepted(self.after(plan, sample.values))
-            share = float(sample.weights[accepted].sum())
-            if abs(share - plan.validity.accepted) > 1e-6 * plan.validity.of and not self._unstable(
-                plan, sample.values
-            ):
-                self.report(f"{what}: stated share", f"{plan.validity} by hand {share}")
-            if plan.validity.share < level - SLACK:
-                self.report(f"{what}: below the confidence", f"{plan.validity.share} < {level}")
+        share = self._validity(plan, posed)
+        if abs(share - plan.validity.accepted) > 1e-6 * plan.validity.of and not self._unstable(plan, sample.values):
+            self.report(f"{what}: stated share", f"{plan.validity} by hand {share}")
+        if world.reapply != "either" and plan.validity.share < level - SLACK:
+            self.report(f"{what}: below the confidence", f"{plan.validity.share} < {level}")
         if posed.fresh is not None and plan.fresh is not None and fresh is not None:
-            accepted = self.accepted(self.after(plan, fresh.values))
+            accepted = self.works(plan, fresh.values)
             share = float(fresh.weights[accepted].sum() / fresh.weights.sum())
             if abs(share - plan.fresh.share) > 1e-6 and not self._unstable(plan, fresh.values):
                 self.report(f"{what}: stated share of fresh completions", f"{plan.fresh} by hand {share}")
         if world.blanks and world.answers:
-            said = bool(self.accepted(self.row_after(plan))[0])
-            if plan.resubmitted is not None and said != plan.resubmitted and not self.unstable(self.row_after(plan)[0]):
+            rows = self.rows_after(plan, sample.values)
+            said = bool(self.accepted(rows).all())
+            if plan.resubmitted is not None and said != plan.resubmitted and not self._unstable_rows(rows):
                 self.report(f"{what}: the row after the plan", f"stated {plan.resubmitted}, by hand {said}")
-            if world.reapply != "disclosed" and not said and not self.unstable(self.row_after(plan)[0]):
-                self.report(f"{what}: the row after the plan is refused", f"reapply={world.reapply}")
         low, _, high = plan.cost_range or (0.0, 0.0, 0.0)
         if plan.cost is None or not low - 1e-6 - abs(low) * 1e-6 <= plan.cost <= high + 1e-6 + abs(high) * 1e-6:
             self.report(f"{what}: cost out of its range", f"{plan.cost} {plan.cost_range}")
 
     def _unstable(self, plan: Recourse, codes: np.ndarray) -> bool:
-        different = np.unique(self.after(plan, codes), axis=0)
-        return any(self.unstable(row) for row in different[:50])
+        return self._unstable_rows(self.after(plan, codes)) or self._unstable_rows(self.rows_after(plan, codes))
+
+    def _unstable_rows(self, rows: np.ndarray) -> bool:
+        return any(self.unstable(row) for row in np.unique(rows, axis=0)[:50])
 
     # --- brute force
 
@@ -302,8 +307,9 @@ class Judge:
         if cheaper.size > rows:
             cheaper = self.rng.choice(cheaper, rows, replace=False)
         asked = level * posed.sample.weights.sum()
-        if plan.found and checks and plan.validity is not None and plan.world.reapply != "blank":
-            asked = max(asked, plan.validity.accepted)  # the demand may have been raised until fresh ones agree
+        if plan.found and checks and plan.validity is not None and not plan.exact:
+            # the demand may have been raised until fresh ones agree
+            asked = max(asked, self._demand(plan, posed))
         for k in cheaper[np.argsort(costs[cheaper], kind="stable")].tolist():
             if self._works(posed, tuple(actions[k].tolist()), float(asked)):
                 chosen = {
@@ -341,23 +347,33 @@ class Judge:
             row[np.setdiff1d(np.arange(len(sizes)), keep)] = 0
         return np.unique(found, axis=0)
 
+    def _demand(self, plan: Recourse, posed: Posed) -> float:
+        """What the plan has of what the search demands: completions, or submitted rows where those alone are judged."""
+        people = posed.sample.values
+        rows = self.rows_after(plan, people) if plan.world.reapply == "blank" else self.after(plan, people)
+        return float(posed.sample.weights[self.accepted(rows)].sum())
+
     def _works(self, posed: Posed, choice: tuple[int, ...], asked: float) -> bool:
         """Whether an action is allowed and accepted by those who were asked for."""
         before, world = posed.sample.values, posed.world
         after = before.copy()
-        submitted = self.codes.copy()
+        # by everybody, or beside completions by somebody who is beyond no target
+        only = world.reapply == "blank" and world.blanks
+        submitted = np.repeat(self.codes[None, :], len(before) if only else 1, axis=0)
         for move, j in zip(posed.stated.grid.moves, choice, strict=True):
             if j:
                 after[:, move.position] = move.values[:, j]
                 is_blank = np.isnan(self.codes[move.position])
-                stays = is_blank and move.mode == "shift"
-                submitted[move.position] = np.nan if stays else move.targets[j]
+                if is_blank and move.mode == "shift":
+                    submitted[:, move.position] = np.nan
+                else:
+                    submitted[:, move.position] = move.values[:, j] if only else move.targets[j]
         if not all(rule.allows(self.schema, before, after).all() for rule in self.schema.rules):
             return False
-        if world.blanks and world.reapply != "disclosed" and not self.accepted(submitted[None, :])[0]:
+        if only:
+            after = submitted
+        elif world.blanks and world.reapply != "disclosed" and not self.accepted(submitted)[0]:
             return False
-        if world.reapply == "blank" and world.blanks:
-            return not self.unstable(submitted)
         accepted = self.accepted(after)
         weight = float(posed.sample.weights[accepted].sum())
         if weight < asked - SLACK * posed.sample.weights.sum():

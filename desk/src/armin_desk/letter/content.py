@@ -74,8 +74,8 @@ class Notice:
 
     @property
     def native(self) -> bool:
-        """Whether the model was asked about the row with its blanks, and about nothing else."""
-        return self.plan.world.reapply == "blank" or any(note.code == "draws.native" for note in self.plan.notes)
+        """Whether the model was asked about one row, and about nothing that its blanks may hide."""
+        return self.plan.exact or any(note.code == "draws.native" for note in self.plan.notes)
 
     @property
     def row_decided(self) -> bool:
@@ -99,7 +99,7 @@ class Notice:
         if not self.plan.blanks:
             return ""
         if self.native:
-            return Message("sure.row" if self.plan.world.reapply == "blank" else "sure.native")
+            return Message("sure.row" if self.plan.exact else "sure.native")
         if asked is None:
             return Message("sure.guess")
         share = self.plan.share
@@ -321,9 +321,8 @@ def _sure(notice: Notice, _: Part) -> Section:
     elif plan.world.accepted:
         said.append(say("sure.accepted_row"))
         said += [] if plan.fresh is None else [say("sure.stays", share=plan.fresh.share), say("sure.picture")]
-    elif plan.world.reapply == "blank":
+    elif plan.exact:
         said.append(say("sure.row_checked"))
-        said += [] if plan.fresh is None else [say("sure.stays", share=plan.fresh.share), say("sure.picture")]
     elif plan.fresh is not None:
         said += _tried(notice)
     elif plan.validity is not None:
