@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from typing import Any
 
@@ -18,7 +19,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from armin import ARMIN
 from armin.bundle import load_bundle, save_bundle
+from armin.bundle.like import describe_types, frame_of_types
 from armin.schema import Schema, SchemaNote
+from armin.schema.frames import as_frame, as_original, original_of, types_of
 
 pytestmark = pytest.mark.filterwarnings(
     "error", "ignore:ARMIN cannot read", "ignore:.*pickle", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -241,3 +244,50 @@ def test_a_bundle_remembers_what_the_estimator_takes(tmp_path: Any) -> None:
     loaded = load_bundle(tmp_path / "one.armin", trust=True).explainer
     assert loaded.fitted_.decision.columns == list(X)
     assert loaded.explain(row).changes == explainer.explain(row).changes
+
+
+def doubled(rows: Any) -> Any:
+    """A step for tables of polars only."""
+    import polars
+
+    return rows.with_columns(polars.col("a") * 2).to_numpy()
+
+
+def test_a_step_that_takes_tables_of_polars_gets_them() -> None:
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    rng = np.random.default_rng(0)
+    X = polars.DataFrame({"a": rng.normal(size=150), "b": rng.normal(size=150), "c": rng.integers(0, 3, 150)})
+    y = (X["a"] + X["b"] > 0).to_numpy().astype(int)
+    model = make_pipeline(FunctionTransformer(doubled), StandardScaler(), LogisticRegression()).fit(X, y)
+    explainer = ARMIN(model, Schema.infer(X), desired=1, sampler="marginal").fit(X)
+    plan = explainer.explain({"a": -1.0, "b": None, "c": 1})
+    assert plan.found
+    after = plan.apply(pd.DataFrame({"a": [-1.0], "b": [-0.5], "c": [1]}))
+    assert model.predict(polars.DataFrame({name: after[name].tolist() for name in after})).tolist() == [1]
+
+
+def test_a_step_that_makes_arrays_of_polars_is_not_given_names() -> None:
+    """With pandas it would name the columns, of which the model behind it would warn."""
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    rng = np.random.default_rng(0)
+    X = polars.DataFrame({"a": rng.normal(size=150), "b": rng.normal(size=150)})
+    y = (X["a"] + X["b"] > 0).to_numpy().astype(int)
+    model = make_pipeline(FunctionTransformer(np.sign), LogisticRegression()).fit(X, y)
+    explainer = ARMIN(model, Schema.infer(X), desired=1, sampler="marginal").fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert explainer.explain({"a": -1.0, "b": None}).found
+
+
+def test_types_of_other_libraries_survive_a_bundle() -> None:
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    X = polars.DataFrame({"a": [1.0, None], "t": polars.Series(["x", None], dtype=polars.Categorical)})
+    like = types_of(as_frame(X), original=X)
+    again = frame_of_types(json.loads(json.dumps(describe_types(like))))
+    assert original_of(again) == ("polars", {"a": "Float64", "t": "Categorical"})
+    back = as_original(pd.DataFrame({"a": [np.nan, 2.0], "t": [None, "x"]}), original_of(again))
+    assert back.schema == X.schema
+    assert back.null_count().row(0) == (1, 1)

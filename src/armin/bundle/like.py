@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from armin.errors import DataError, ModelError
-from armin.schema.frames import blanks_of
+from armin.schema.frames import blanks_of, original_of
 
 __all__ = ["describe_types", "frame_of_types"]
 
@@ -25,9 +25,12 @@ def describe_types(like: pd.DataFrame | None) -> list[dict[str, Any]] | None:
     """
     if like is None:
         return None
-    blanks = blanks_of(like)
+    blanks, (library, types) = blanks_of(like), original_of(like) or ("", {})
     return [
-        {"name": _label(name)} | _describe(str(name), dtype) | _sign(blanks, str(name))
+        {"name": _label(name)}
+        | _describe(str(name), dtype)
+        | _sign(blanks, str(name))
+        | ({"original": [library, types[str(name)]]} if library else {})
         for name, dtype in zip(like.columns, like.dtypes, strict=True)
     ]
 
@@ -49,7 +52,10 @@ def frame_of_types(types: Any) -> pd.DataFrame | None:
         ) from None
     like = pd.DataFrame(columns)
     texts = {str(one["name"]): str(one["blank_text"]) for one in types if "blank_text" in one}
-    like.attrs = {"blanks": texts | {str(one["name"]): _SIGNS.get(one["blank"]) for one in types if "blank" in one}}
+    signs = {str(one["name"]): _SIGNS.get(one["blank"]) for one in types if "blank" in one}
+    kept = {str(one["name"]): one["original"] for one in types if "original" in one}
+    original = (next(iter(kept.values()))[0], {name: dtype for name, (_, dtype) in kept.items()}) if kept else None
+    like.attrs = {"blanks": texts | signs, "original": original}
     return like
 
 

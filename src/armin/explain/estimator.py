@@ -124,7 +124,7 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         rows = as_frame(X) if is_foreign(X) else X
         frame = self.schema.frame(rows)
         along = self.schema.carried_by(frame.head(64)) if self.schema.carried else None
-        like = types_of(rows, foreign=is_foreign(X)) if isinstance(rows, pd.DataFrame) else None
+        like = types_of(rows, original=X) if isinstance(rows, pd.DataFrame) else None
         self._learn(self.schema.encode(frame, clip=True), like, along)
         return self
 

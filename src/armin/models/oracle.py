@@ -19,7 +19,7 @@ from armin.models.decide import find_target
 from armin.models.read import check_fitted, unwrap
 from armin.models.tracing import column_positions
 from armin.schema import Carried, Schema
-from armin.schema.frames import blanks_of
+from armin.schema.frames import as_original, blanks_of, original_of
 
 __all__ = ["Judge", "Oracle", "laid_open"]
 
@@ -53,6 +53,7 @@ class Oracle:
     labels : the same as a frame has them, which need not be texts
     framed : whether that table is a frame; else an array without names
     taken : all columns that the estimator was fitted on; ``columns`` leaves out those that it drops unseen
+    original : the library and the types of the training data, where the estimator wants its tables; None for pandas
     mixes : whether rows with blanks may stand in one table with others, which the estimator takes as it would alone
 
     Examples
@@ -96,9 +97,21 @@ class Oracle:
             )
         labels = {} if like is None else {str(label): label for label in like.columns}
         self.labels = [labels.get(name, name) for name in self.columns]
+        self.original: tuple[str, dict[str, str]] | None = None
         self.framed = said is not None or self._takes_frame(along)
         self._plain = _plain_table(self)
-        self.mixes = self._plain is not None and self._plain.mixes
+        if self.framed and original_of(like) is not None and not schema.carried:
+            self.original = self._wants_original(original_of(like))
+        self.mixes = self._plain is not None and self._plain.mixes and self.original is None
+
+    def _wants_original(self, original: tuple[str, dict[str, str]] | None) -> tuple[str, dict[str, str]] | None:
+        """Whether an estimator takes the tables of the library that the training data came from, and not pandas'."""
+        codes = draw_codes(self.schema, _TRIED, np.random.default_rng(0))
+        if not _failure(self, codes):
+            return None
+        tried = copy(self)
+        tried.original = original
+        return original if not _failure(tried, codes) else None
 
     def _takes_frame(self, along: Carried | None) -> bool:
         """Whether an estimator without ``feature_names_in_`` takes frames, or arrays.
@@ -174,12 +187,14 @@ class Oracle:
 
     def table(self, codes: FloatArray) -> Any:
         """Codes (n, D) in the form the estimator was trained on: a frame, or an array without names."""
-        plain_table = None if self._plain is None else self._plain(codes)
+        plain_table = None if self._plain is None or self.original is not None else self._plain(codes)
         if plain_table is not None:
             return plain_table
         frame = self.schema.decode(codes, like=self.types, carried=self.carried, blanks=self.blanks)
         if self.columns != self.schema.names:
             frame = frame[self.columns]
+        if self.original is not None:
+            return as_original(frame, self.original)
         if self.framed:
             return frame if self.labels == self.columns else frame.set_axis(self.labels, axis=1)
         plain = all(isinstance(t, np.dtype) and t.kind in "iufb" for t in frame.dtypes)

@@ -15,7 +15,7 @@ import pandas as pd
 from armin.errors import DataError, MissingDependencyError
 from armin.schema.values import is_blank
 
-__all__ = ["as_frame", "blanks_of", "is_foreign", "types_of"]
+__all__ = ["as_frame", "as_original", "blanks_of", "is_foreign", "original_of", "types_of"]
 
 _MARKS = ("__dataframe__", "__arrow_c_stream__", "__narwhals_dataframe__", "__narwhals_lazyframe__")
 _LAZY = "LazyFrame"
@@ -53,14 +53,16 @@ def as_frame(table: object) -> pd.DataFrame:
     return _converted(table)
 
 
-def types_of(table: pd.DataFrame, *, foreign: bool = False) -> pd.DataFrame:
+def types_of(table: pd.DataFrame, *, original: Any = None) -> pd.DataFrame:
     """An empty frame with the types of a table, which knows what stands for a blank in its columns of texts or objects.
 
-    The texts and categories of a table that was another library's are objects to an estimator, and blanks are None.
+    The texts and categories of a table that was another library's are objects to an estimator, and blanks are None; its
+    own types are kept too, for an estimator that wants them (:func:`as_original`).
 
-    >>> types_of(pd.DataFrame({"town": pd.Series(["Bonn", None], dtype=object)})).attrs
-    {'blanks': {'town': None}}
+    >>> types_of(pd.DataFrame({"town": pd.Series(["Bonn", None], dtype=object)})).attrs["blanks"]
+    {'town': None}
     """
+    foreign = is_foreign(original)
     if foreign:
         texts = table.select_dtypes(exclude=["number", "bool", "datetime"])
         table = table.assign(**{name: texts[name].astype(object).where(texts[name].notna(), None) for name in texts})
@@ -71,8 +73,39 @@ def types_of(table: pd.DataFrame, *, foreign: bool = False) -> pd.DataFrame:
             first = next(filter(is_blank, table[name].tolist()), default)
             if first is not _NONE and (pd.api.types.is_object_dtype(dtype) or isinstance(first, str)):
                 blanks[str(name)] = first
-    like.attrs = {"blanks": blanks}
+    like.attrs = {"blanks": blanks, "original": _original(original) if foreign else None}
     return like
+
+
+def original_of(like: pd.DataFrame | None) -> tuple[str, dict[str, str]] | None:
+    """The library, and the type of each column there, of the table that :func:`types_of` describes."""
+    return None if like is None else like.attrs.get("original")
+
+
+def as_original(frame: pd.DataFrame, original: tuple[str, dict[str, str]]) -> Any:
+    """A pandas frame as a table of the library that the training data came from."""
+    import narwhals.stable.v1 as nw
+
+    library, types = original
+    held = {}
+    for name in frame.columns:
+        column, blank = frame[name], frame[name].isna()
+        held[name] = column.to_numpy() if not blank.any() else column.astype(object).where(~blank, None).tolist()
+    schema = {name: getattr(nw, types[name]) for name in frame.columns}
+    return nw.from_dict(held, schema, backend=library).to_native()
+
+
+def _original(table: Any) -> tuple[str, dict[str, str]] | None:
+    """None where a type is more than a name, such as that of times with a zone."""
+    try:
+        import narwhals.stable.v1 as nw
+
+        frame = nw.from_native(table)
+        types = {str(name): str(dtype) for name, dtype in frame.schema.items()}
+        known = all(hasattr(nw, dtype) for dtype in types.values())
+        return (frame.implementation.value, types) if known else None
+    except (ImportError, TypeError, NotImplementedError):
+        return None
 
 
 def blanks_of(like: pd.DataFrame | None) -> Mapping[str, Any]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from armin.words.catalogue import Catalogue, clean
 from armin.words.files import catalogue
-
-if TYPE_CHECKING:
-    from armin.words.catalogue import Catalogue
 
 __all__ = ["Name", "Quantity"]
 
@@ -47,8 +45,8 @@ class Name:
         return self.said(catalogue()).replace("\u00a0", " ")
 
     def to_plain(self) -> Any:
-        """The name as plain data."""
-        return self.text
+        """The name as plain data, as one line of visible text."""
+        return clean(self.text)
 
 
 @dataclass(frozen=True)
