@@ -118,6 +118,7 @@ def save_bundle(
     Examples
     --------
     >>> import tempfile
+    >>> from armin import ARMIN
     >>> from armin.datasets import make_loans
     >>> loans = make_loans()
     >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)

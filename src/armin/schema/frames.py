@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -92,7 +92,7 @@ def as_original(frame: pd.DataFrame, original: tuple[str, dict[str, str]]) -> An
         column, blank = frame[name], frame[name].isna()
         held[name] = column.to_numpy() if not blank.any() else column.astype(object).where(~blank, None).tolist()
     schema = {name: getattr(nw, types[name]) for name in frame.columns}
-    return nw.from_dict(held, schema, backend=library).to_native()
+    return nw.from_dict(held, schema, backend=cast(Any, library)).to_native()
 
 
 def _original(table: Any) -> tuple[str, dict[str, str]] | None:
