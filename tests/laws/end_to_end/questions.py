@@ -240,6 +240,8 @@ def _submitted(rng: np.random.Generator, table: Table, values: dict[str, Any]) -
             typed = {n: pd.Series([values[str(n)]], dtype=object) for n in table.columns}
             frame = pd.DataFrame(typed)
             for n, column in table.columns.items():
+                if values[str(n)] is None and column.values.dtype == bool:
+                    continue  # pandas would turn the blank into False
                 try:
                     frame[n] = frame[n].astype(column.values.dtype)
                 except (TypeError, ValueError):
