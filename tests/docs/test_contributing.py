@@ -275,7 +275,7 @@ PAID = Schema((Feature("paid", "integer", lower=0, upper=20), Feature("owed", "i
 
 def test_a_rule(define: Define) -> None:
     text = PAID.to_toml() + '\n[[rules]]\nrule = "within"\none = "paid"\nother = "owed"\nmost = 5\n'
-    with pytest.raises(SchemaError, match="A rule must be one of at_least, at_most_one, forbid, if_then, linear"):
+    with pytest.raises(SchemaError, match="A rule must be one of at_most_one, forbid, implies, linear"):
         Schema.from_toml(text)
     Within = define("schema/rules/within.py").Within
     schema = PAID.with_rules(Within("paid", "owed", 5.0))

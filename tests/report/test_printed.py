@@ -12,7 +12,7 @@ import pytest
 from armin import ARMIN
 from armin.datasets import make_loans
 from armin.sampling.assess import assess
-from armin.schema import AtLeast, Feature, Schema
+from armin.schema import Feature, Order, Schema
 from armin.words import Name, Printable, Quantity
 
 LOANS = make_loans(300)
@@ -104,7 +104,7 @@ def test_names_and_quantities_say_themselves() -> None:
 
 def test_an_explainer_and_its_schema_are_read_at_a_glance() -> None:
     features = tuple(Feature(f"column{i}", "integer", lower=0, upper=9) for i in range(80))
-    schema = Schema(features).with_rules(AtLeast("column1", "column2"))
+    schema = Schema(features).with_rules(Order(("column2", "column1")))
     short = "<Schema: 80 features (column0, column1, column2, column3, column4, column5, …), 1 rule>"
     assert repr(schema) == short
     shown = " ".join(repr(ARMIN("a model", schema, desired="yes")).split())

@@ -17,7 +17,7 @@ from armin.errors import ArminError, AuditError, SchemaError
 from armin.explain.advise import pose
 from armin.problem.rules import apply_rules
 from armin.recourse.audit import check_action
-from armin.schema import AtLeast, AtMostOne, Condition, Feature, Forbid, IfThen, Rule, Together
+from armin.schema import AtMostOne, Condition, Feature, Forbid, Implies, Order, Rule, Together
 
 from worlds import make_world
 
@@ -31,18 +31,18 @@ SCHEMA = Schema(
     )
 )
 RULES = [
-    AtLeast("total", "part"),
-    IfThen(Condition("owner", "is", "yes"), Condition("total", "is at least", 3)),
-    IfThen(Condition("city", "changes"), Condition("level", "increases")),
-    IfThen(Condition("part", "decreases"), Condition("owner", "is not", "yes")),
-    IfThen(Condition("level", "is at most", "mid"), Condition("part", "does not change")),
+    Order(("part", "total")),
+    Implies(Condition("owner", "is", "yes"), Condition("total", "is at least", 3)),
+    Implies(Condition("city", "changes"), Condition("level", "increases")),
+    Implies(Condition("part", "decreases"), Condition("owner", "is not", "yes")),
+    Implies(Condition("level", "is at most", "mid"), Condition("part", "does not change")),
     Forbid("city", "Bonn", "Lima"),
     Forbid("owner", None, "no"),
     Together(("total", "part")),
     AtMostOne(("owner", "city", "level")),
 ]
 ENGLISH = [
-    "all years must be at least years here.",
+    "years here must be at most all years.",
     "If owner is “yes”, then all years is at least 3.",
     "If city changes, then level increases.",
     "If years here decreases, then owner is not “yes”.",
@@ -136,7 +136,7 @@ def test_the_last_check_knows_every_rule(rule):
 @pytest.mark.parametrize("kind", ["linear", "forest"])
 @pytest.mark.parametrize("method", ["auto", "milo"])
 def test_advice_obeys_rules_end_to_end(kind, method):
-    rules = (AtMostOne(("amount", "city")), IfThen(Condition("owner", "changes"), Condition("amount", "changes")))
+    rules = (AtMostOne(("amount", "city")), Implies(Condition("owner", "changes"), Condition("amount", "changes")))
     free = bound = 0
     for seed in range(8):
         world = make_world(seed, kind, blanks=1)
@@ -169,7 +169,7 @@ def test_completions_that_break_a_rule_are_not_plausible():
     part = rng.integers(0, 6, 300)
     X = pd.DataFrame({"total": part + rng.integers(0, 4, 300), "part": part})
     y = (X["total"] + X["part"] > 8).astype(int)
-    schema = Schema.infer(X).with_rules(AtLeast("total", "part"))
+    schema = Schema.infer(X).with_rules(Order(("part", "total")))
     explainer = ARMIN.from_settings(
         LogisticRegression().fit(X, y), schema, desired=1, sampler="uniform", n_fresh=0
     ).fit(X)
@@ -180,13 +180,13 @@ def test_completions_that_break_a_rule_are_not_plausible():
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (lambda: AtLeast("total", "wealth"), "'wealth' is not a column"),
-        (lambda: AtLeast("total", "city"), "compares numbers"),
-        (lambda: IfThen(Condition("city", "increases"), Condition("owner", "changes")), "has no order"),
-        (lambda: IfThen(Condition("city", "is"), Condition("owner", "changes")), "needs a value"),
-        (lambda: IfThen(Condition("city", "changes", "Bonn"), Condition("owner", "changes")), "takes no value"),
+        (lambda: Order(("total", "wealth")), "'wealth' is not a column"),
+        (lambda: Order(("total", "city")), "compares numbers"),
+        (lambda: Implies(Condition("city", "increases"), Condition("owner", "changes")), "has no order"),
+        (lambda: Implies(Condition("city", "is"), Condition("owner", "changes")), "needs a value"),
+        (lambda: Implies(Condition("city", "changes", "Bonn"), Condition("owner", "changes")), "takes no value"),
         (lambda: Together(("city",)), "at least two different"),
-        (lambda: IfThen(Condition("city", "was", "Bonn"), Condition("owner", "changes")), "relation must be one of"),
+        (lambda: Implies(Condition("city", "was", "Bonn"), Condition("owner", "changes")), "relation must be one of"),
     ],
 )
 def test_refusals(rule, message):
@@ -196,10 +196,10 @@ def test_refusals(rule, message):
 
 def test_unknown_rules_in_a_file():
     text = SCHEMA.to_toml() + '\n[[rules]]\nrule = "never"\n'
-    with pytest.raises(SchemaError, match="at_least, at_most_one, forbid, if_then, linear, together"):
+    with pytest.raises(SchemaError, match="at_most_one, forbid, implies, linear, order, together"):
         Schema.from_toml(text)
     with pytest.raises(SchemaError, match="wrong or missing keys"):
-        Schema.from_toml(SCHEMA.to_toml() + '\n[[rules]]\nrule = "at_least"\nlarger = "total"\n')
+        Schema.from_toml(SCHEMA.to_toml() + '\n[[rules]]\nrule = "order"\nlarger = "total"\n')
 
 
 def plans(*pairs):
@@ -241,16 +241,16 @@ def test_nothing_changes_where_nothing_changes_for_anybody():
 @pytest.mark.parametrize(
     ("rule", "before", "after", "allowed"),
     [
-        (AtLeast("total", "part"), [3, 3], [3, 4], False),
-        (AtLeast("total", "part"), [4, 3], [3, 3], True),
-        (AtLeast("total", "part"), [2, 3], [1, 3], True),  # broken already
+        (Order(("part", "total")), [3, 3], [3, 4], False),
+        (Order(("part", "total")), [4, 3], [3, 3], True),
+        (Order(("part", "total")), [2, 3], [1, 3], True),  # broken already
         (Together(("total", "part")), [2, 2], [3, 2], False),
         (Together(("total", "part")), [2, 2], [3, 3], True),
         (AtMostOne(("total", "part")), [2, 2], [3, 2], True),
         (AtMostOne(("total", "part")), [2, 2], [3, 3], False),
-        (IfThen(Condition("total", "is", 5), Condition("part", "is at least", 3)), [4, 2], [5, 2], False),
-        (IfThen(Condition("total", "is", 5), Condition("part", "is at least", 3)), [4, 2], [5, 3], True),
-        (IfThen(Condition("total", "is", 5), Condition("part", "is at least", 3)), [5, 2], [5, 1], True),  # already
+        (Implies(Condition("total", "is", 5), Condition("part", "is at least", 3)), [4, 2], [5, 2], False),
+        (Implies(Condition("total", "is", 5), Condition("part", "is at least", 3)), [4, 2], [5, 3], True),
+        (Implies(Condition("total", "is", 5), Condition("part", "is at least", 3)), [5, 2], [5, 1], True),  # already
     ],
 )
 @pytest.mark.parametrize("n", [1, 7])
@@ -273,15 +273,15 @@ def test_a_forbidden_step_by_hand(before, after, allowed):
 @pytest.mark.parametrize(
     "rule",
     [
-        AtLeast("total", "total"),
+        Order(("total", "total")),
         AtMostOne(("total",)),
         AtMostOne(("total", "total")),
         AtMostOne(["total", "part"]),
         Together(("total", "part", "part")),
         Forbid("city", "Bonn", "Rome"),
         Forbid("city", "Rome", "Bonn"),
-        IfThen(Condition("city", "is", "Rome"), Condition("owner", "changes")),
-        IfThen(Condition("owner", "changes"), Condition("total", "is at least", "many")),
+        Implies(Condition("city", "is", "Rome"), Condition("owner", "changes")),
+        Implies(Condition("owner", "changes"), Condition("total", "is at least", "many")),
     ],
 )
 def test_what_the_schema_does_not_know_is_refused(rule):
@@ -293,7 +293,7 @@ def test_a_rule_on_three_features_must_say_its_pairs():
     assert [rule.features for rule in AtMostOne(("owner", "city", "level")).pairs()] == [
         ("owner", "city"), ("owner", "level"), ("city", "level"),
     ]  # fmt: skip
-    assert AtLeast("total", "part").pairs() == [AtLeast("total", "part")]
+    assert Order(("part", "total")).pairs() == [Order(("part", "total"))]
 
 
 def test_a_feature_that_a_rule_leaves_no_option_stands_still():
@@ -304,7 +304,7 @@ def test_a_feature_that_a_rule_leaves_no_option_stands_still():
             Feature("part", "integer", lower=0, upper=5, direction="increase"),
             Feature("other", "integer", lower=0, upper=5),
         )
-    ).with_rules(AtLeast("total", "part"))
+    ).with_rules(Order(("part", "total")))
     row = np.array([3.0, 3.0, 1.0])
     grid, pairs = apply_rules(build_grid(schema, row, row[None, :]), row[None, :])
     assert [schema.names[move.position] for move in grid.moves] == ["other"]

@@ -33,6 +33,7 @@ import numpy as np
 from armin.arrays import BoolArray, FloatArray
 from armin.errors import ParameterError
 from armin.schema import Feature, Schema
+from armin.schema.columns import after_change
 
 __all__ = ["ActionGrid", "Grid", "Mode", "Move", "build_grid", "human_step"]
 
@@ -79,7 +80,11 @@ class ActionGrid:
         for move, j in zip(self.moves, choice, strict=True):
             if j:
                 after[:, move.position] = move.values[:, j]
-        return after
+        return self._followed(choice, after)
+
+    def _followed(self, choice: tuple[int, ...], after: FloatArray) -> FloatArray:
+        """The codes with what follows from the features that ``choice`` changes."""
+        return after_change(self.schema, after, [m.position for m, j in zip(self.moves, choice, strict=True) if j])
 
     def apply_to_others(self, choice: tuple[int, ...], rows: FloatArray) -> FloatArray:
         """Other completions of the same person after ``choice``.
@@ -94,7 +99,7 @@ class ActionGrid:
                 after[:, move.position] = outcome(
                     feature, move.mode, before, float(move.targets[j]), float(move.senses[j])
                 )
-        return after
+        return self._followed(choice, after)
 
     def submitted(self, choice: tuple[int, ...], row: FloatArray, completions: FloatArray) -> FloatArray:
         """The row (D,) as each of some completions (n, D) of this person submits it after ``choice``.
@@ -111,7 +116,7 @@ class ActionGrid:
                     self.schema.features[move.position], move.mode, completions[:, move.position],
                     float(move.targets[j]), float(move.senses[j]),
                 )  # fmt: skip
-        return after
+        return self._followed(choice, after)
 
     def reaches(self, choice: tuple[int, ...]) -> bool:
         """Whether a blank is to reach a value, so that what is submitted afterwards depends on what it hides."""

@@ -14,6 +14,7 @@ from armin.explain.fitted import Fitted
 from armin.explain.memory import Apart, different
 from armin.explain.world import World
 from armin.sampling.condition import condition
+from armin.schema.columns import completed
 from armin.words import Message
 
 __all__ = ["Sample", "candidates_of", "contradicts", "draw", "fresh_of", "row_stream"]
@@ -73,7 +74,8 @@ def candidates_of(fitted: Fitted, world: World, codes: FloatArray) -> Sample:
     if not world.blanks:
         return Sample(codes[None, :].copy(), np.ones(1))
     if fitted.imputer is not None:
-        return Sample(fitted.imputer.impute(codes)[None, :], np.ones(1), notes=(Message("draws.once"),))
+        filled = completed(fitted.schema, fitted.imputer.impute(codes)[None, :], np.isnan(codes))
+        return Sample(filled, np.ones(1), notes=(Message("draws.once"),))
     if fitted.native:
         refusal = fitted.refusal(codes)
         if refusal is not None:
@@ -96,8 +98,8 @@ def fresh_of(fitted: Fitted, world: World, codes: FloatArray) -> Sample | None:
 
 
 def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random.Generator) -> Sample:
-    """``n`` completions that agree with the rules and, where it is known, with the rejection."""
-    if not world.conditioned and not fitted.schema.rules:
+    """``n`` completions that obey the rules and agree, where it is known, with the rejection."""
+    if not world.conditioned:
         draws = fitted.ready.at(codes).sample(n, rng)
         return Sample(draws.values, draws.weights)
     seen: list[Looked] = []
@@ -117,18 +119,17 @@ def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random
 
 
 def contradicts(fitted: Fitted, world: World, completions: FloatArray, seen: list[Looked] | None = None) -> BoolArray:
-    """Which completions (n, D) cannot be: they break a rule, or the model accepts who is known to be rejected.
+    """Which completions (n, D) cannot be: the model accepts who is known to be rejected.
 
     Those that are equal are looked at once. What the model was told on the way is added to what was ``seen``.
     """
-    broken = ~fitted.schema.plausible(completions)
     if not world.conditioned:
-        return broken
+        return np.zeros(completions.shape[0], dtype=bool)
     if fitted.reads:
         apart = different(completions)
         inputs = fitted.read.encode(completions if apart is None else completions[apart[0]])
         if seen is not None:
             seen.append(Looked(inputs, apart))
         accepted = fitted.read.model.accepts(inputs)
-        return broken | (accepted if apart is None else accepted[apart[1]])
-    return broken | fitted.decision.accepts(completions)
+        return accepted if apart is None else np.asarray(accepted[apart[1]])
+    return fitted.decision.accepts(completions)

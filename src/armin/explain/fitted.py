@@ -20,13 +20,16 @@ from armin.models.oracle import Judge, Oracle
 from armin.problem.remembered import Remembered
 from armin.recourse.origin import Origin
 from armin.sampling import Imputer, RowSampler, Sampler, row_sampler
+from armin.sampling.obeying import obeying
 from armin.schema import Carried, Rows, Schema
 
 __all__ = ["Fitted", "ReadyRows", "read_row"]
 
 
 class ReadyRows:
-    """A sampler, made ready once for each of the last few rows; these are not kept where an explainer is stored.
+    """A sampler that obeys the rules, made ready once for each of the last few rows.
+
+    These are not kept where an explainer is stored.
 
     Attributes
     ----------
@@ -36,8 +39,8 @@ class ReadyRows:
 
     most = 16
 
-    def __init__(self, sampler: Sampler) -> None:
-        self.sampler = sampler
+    def __init__(self, sampler: Sampler, schema: Schema) -> None:
+        self.sampler, self.schema = sampler, schema
         self.name = repr(sampler)
         self._rows: dict[bytes, RowSampler] = {}
 
@@ -48,11 +51,11 @@ class ReadyRows:
         if found is None:
             if len(self._rows) >= self.most:
                 self._rows = {}
-            found = self._rows[key] = row_sampler(self.sampler, row)
+            found = self._rows[key] = obeying(row_sampler(self.sampler, row), self.schema)
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ReadyRows, (self.sampler,)
+        return ReadyRows, (self.sampler, self.schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +106,7 @@ class Fitted:
         if self.remembered is None or not self.remembered.about(self.schema, self.read, self.cost):
             object.__setattr__(self, "remembered", Remembered(self.schema, self.read, self.cost))
         if self.ready is None or self.ready.sampler is not self.sampler:
-            object.__setattr__(self, "ready", ReadyRows(self.sampler))
+            object.__setattr__(self, "ready", ReadyRows(self.sampler, self.schema))
 
     @property
     def reads(self) -> bool:

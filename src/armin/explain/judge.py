@@ -407,7 +407,9 @@ def _moved(stated: Stated, choice: Choice, inputs: FloatArray | None) -> FloatAr
         if j
     ]
     # what several columns make together is not in the tables of single ones
-    if inputs is None or stated.problem.blocks or any(move.mode != "observed" for move, _, _ in taken):
+    if inputs is None or stated.problem.blocks or not all(option.same_for_all for _, option, _ in taken):
+        return None
+    if any(move.mode != "observed" for move, _, _ in taken):
         return None
     inputs = inputs.copy()
     for _, option, j in taken:

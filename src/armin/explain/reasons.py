@@ -22,7 +22,6 @@ from armin.reasons.people import check_reference
 from armin.reasons.score import Score, Unit, read_score
 from armin.reasons.stand import Standing, standing
 from armin.reasons.statements import Exchange
-from armin.sampling import row_sampler
 from armin.words import Name
 
 __all__ = ["PEOPLE", "Background", "chosen_people", "find_reasons", "stands"]
@@ -53,7 +52,7 @@ class Background:
             raise DataError("'background' must hold at least one row with a value. Got none. Give some training rows.")
         rng = np.random.default_rng(fitted.settings.random_state)
         complete = np.array(
-            [row_sampler(fitted.sampler, row).sample(1, rng).values[0] if np.isnan(row).any() else row for row in rows]
+            [fitted.ready.at(row).sample(1, rng).values[0] if np.isnan(row).any() else row for row in rows]
         ).reshape(rows.shape)
         people = People(fitted.schema, complete, fitted.decision.accepts(complete))
         read = fitted.read

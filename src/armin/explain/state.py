@@ -27,6 +27,12 @@ def state(
         # a blank that moves by an amount stays blank, so it cannot help where the row with its blanks is judged
         if fitted.native or (world.reapply == "blank" and feature.blank_mode == "shift"):
             frozen.add(feature.name)
+    asks_row = world.blanks and world.reapply != "disclosed"
+    for made in fitted.schema.derived:
+        # with one part moved and another blank, the row that is submitted could not say what follows
+        parts = list(made.parts.values())
+        if asks_row and not np.isnan(codes[made.position]) and np.isnan(codes[parts]).sum() > 1:
+            frozen |= {fitted.schema.names[p] for p in parts}
     settings = fitted.settings
     grid = build_grid(
         fitted.schema, codes, sample.values,
@@ -36,7 +42,7 @@ def state(
     return state_problem(
         codes, sample.values, sample.weights, grid, fitted.read, fitted.cost,
         required_weight(level, float(sample.weights.sum())), settings.max_changes,
-        asks_row=world.blanks and world.reapply != "disclosed", asks_completions=world.reapply != "blank",
+        asks_row=asks_row, asks_completions=world.reapply != "blank",
         remembered=fitted.remembered, seen=sample.inputs,
     )  # fmt: skip
 

@@ -14,6 +14,7 @@ from armin.explain.world import find_world
 from armin.recourse import Recourse
 from armin.sampling.legal import nearest_legal
 from armin.schema import Feature, Value
+from armin.schema.columns import after_change
 from armin.words import Message, Name, Printable, catalogue
 
 __all__ = ["Lab", "StressCurve", "StressPoint"]
@@ -158,7 +159,7 @@ class Lab:
         return {d: float(spread[d]) if spread[d] > 0 else 1.0 for d in self.positions}
 
     def _plain(self, n: int) -> tuple[FloatArray, FloatArray]:
-        draws = self.fitted.sampler.sample(self.codes, n, self.rng)
+        draws = self.fitted.ready.at(self.codes).sample(n, self.rng)
         return draws.values, draws.weights
 
     def tilted(self, grid: FloatArray) -> list[StressCurve]:
@@ -226,7 +227,9 @@ class Lab:
             moved = np.tile(values, (grid.size, 1))
             for d, step in steps.items():
                 moved[:, d] = nearest_legal(schema[d], moved[:, d] + np.repeat(grid, n) * step)
-            kept = (~contradicts(self.fitted, self.world, moved)).reshape(grid.size, n)
+            moved = after_change(schema, moved, steps)
+            legal = schema.plausible(moved)
+            kept = (legal & ~contradicts(self.fitted, self.world, moved)).reshape(grid.size, n)
             least = min(_size(weights[row]) for row in kept)
             if least >= WANTED_SIZE or n > self.count:
                 break

@@ -17,6 +17,7 @@ from armin.models.kinds import BlackBox
 from armin.promise import Calibration
 from armin.recourse import Recourse
 from armin.schema import Feature, Value
+from armin.schema.columns import completed
 from armin.solve.stopping import stopped
 
 __all__ = ["Teller", "Told", "representatives"]
@@ -100,7 +101,7 @@ class Teller:
         """The row with one blank told."""
         codes = self.codes.copy()
         codes[position] = code
-        return codes
+        return np.asarray(completed(self.quick.schema, codes[None, :])[0])
 
     def tell(self, position: int, most: int) -> tuple[Told, ...] | None:
         """Tell each plausible value in turn; None if the search was stopped."""
@@ -115,9 +116,8 @@ class Teller:
 
     def plain(self) -> tuple[FloatArray, FloatArray]:
         """Completions that obey the rules, whatever was decided, and their weights."""
-        draws = self.quick.sampler.sample(self.codes, PLAIN_DRAWS, self.rng)
-        legal = self.quick.schema.plausible(draws.values)
-        return draws.values[legal], draws.weights[legal]
+        draws = self.quick.ready.at(self.codes).sample(PLAIN_DRAWS, self.rng)
+        return draws.values, draws.weights
 
     def accepted(self, values: FloatArray, weights: FloatArray) -> float | None:
         """The share of completions that the model accepts as they are; None without any."""
@@ -172,7 +172,8 @@ class Teller:
     def _cost(self, before: FloatArray, after: FloatArray, share: FloatArray) -> float:
         """The average cost of a change of completions, as acting is priced."""
         cost, parts = self.quick.cost, [0.0]
-        for d in np.flatnonzero((before != after).any(axis=0)).tolist():
+        made = {one.position for one in self.quick.schema.derived}
+        for d in sorted(set(np.flatnonzero((before != after).any(axis=0)).tolist()) - made):
             prices = cost.table(d, before[:, d], np.stack([before[:, d], after[:, d]], axis=1))
             parts.append(float(share @ np.asarray(prices)[:, 1]))
         return float(cost.finish(max(parts) if cost.aggregate == "max" else sum(parts)))

@@ -24,6 +24,7 @@ from armin.recourse import Recourse, Validity
 from armin.recourse.audit import check_action
 from armin.report.html import recourse_html
 from armin.schema import Feature, Schema, Value
+from armin.schema.columns import after_change
 from armin.words import Message, Name, Printable
 
 __all__ = ["Idea", "WhatIf", "judge_idea"]
@@ -188,6 +189,10 @@ def read_ideas(schema: Schema, codes: FloatArray, changes: Mapping[str, Any]) ->
         feature = schema.features[position]
         if feature.is_carried:
             raise DataError(f"{name!r} is carried along as it is, so an idea cannot change it. Leave it out.")
+        if feature.formula:
+            raise DataError(
+                f"{name!r} follows from {feature.formula}, so an idea cannot change it. Change these instead."
+            )
         code = feature.code(value)
         if np.isnan(code):
             raise DataError(f"An idea must say which value {name!r} would have. Got {value!r}; leave it out instead.")
@@ -219,7 +224,7 @@ def judge_idea(
     idea = read_ideas(schema, codes, changes)
     world = find_world(fitted, codes)
     sample = fresh_of(fitted, world, codes) or candidates_of(fitted, world, codes)
-    row, after = _moved(codes[None, :], idea)[0], _moved(sample.values, idea)
+    row, after = _moved(schema, codes[None, :], idea)[0], _moved(schema, sample.values, idea)
     why = ""
     try:
         check_action(schema, codes, sample.values, after, max_changes=None, locked=locked)
@@ -264,14 +269,17 @@ def _barred(
         code = next((code for code, yes in wrong.items() if yes), None)
         if code is not None:
             found.append(Message(f"what_if.{code}", label=feature.named))
-    return (*found, *(rule.message(schema) for rule in schema.rules if not rule.allows(schema, before, after).all()))
+    return (
+        *found,
+        *(rule.message(schema) for rule in schema.constraints if not rule.allows(schema, before, after).all()),
+    )
 
 
-def _moved(rows: FloatArray, idea: Mapping[int, float]) -> FloatArray:
+def _moved(schema: Schema, rows: FloatArray, idea: Mapping[int, float]) -> FloatArray:
     after = rows.copy()
     for position, code in idea.items():
         after[:, position] = code
-    return after
+    return after_change(schema, after, idea)
 
 
 def _idea(feature: Feature, before: float, after: float) -> Idea:
@@ -322,8 +330,8 @@ def _from_there(
     def work(one: Fitted) -> Recourse:
         here = World(None, world.reapply, True, find_world(one, row).submitted)
         sample, fresh = candidates_of(one, world, codes), fresh_of(one, world, codes)
-        drawn = replace(sample, values=_moved(sample.values, idea), looked=None)
-        others = None if fresh is None else replace(fresh, values=_moved(fresh.values, idea), looked=None)
+        drawn = replace(sample, values=_moved(one.schema, sample.values, idea), looked=None)
+        others = None if fresh is None else replace(fresh, values=_moved(one.schema, fresh.values, idea), looked=None)
         stated = state(one, here, row, drawn, locked, level)
         judged = judge_until_fresh(one, here, stated, others, level)
         confidence = level if one.settings.states else None

@@ -22,8 +22,9 @@ from armin.models.joint import JOINT, JointColumns, JointEncoder
 from armin.models.kinds import BlackBox, LinearModel, Model, ReluNetwork
 from armin.models.oracle import Oracle, laid_open
 from armin.models.read import prepare_inputs, read_model, unwrap
-from armin.models.tracing import AtMost, Trace, UntraceableError, fills_by_others, through, trace
+from armin.models.tracing import AtMost, Behind, Trace, UntraceableError, fills_by_others, through, trace
 from armin.schema import Schema
+from armin.schema.columns import places
 
 __all__ = ["MOST_TOGETHER", "ReadClassifier", "read_classifier"]
 
@@ -65,7 +66,13 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     wrapped, final = unwrap(oracle.estimator)
     steps = [step for outer in wrapped for step in laid_open(outer)]
     model: Model = read_model(final, oracle.target.labels, threshold=oracle.threshold)
-    behind: Trace = [schema.position(n) if n in schema.names else None for n in oracle.taken]
+    behind: Trace = [places(schema, name) for name in oracle.taken]
+    wide = _too_wide(schema, behind)
+    if wide:
+        raise UntraceableError(
+            f"A column that is derived from {wide} features that may change stands before {type(final).__name__}, "
+            f"and at most {MOST_TOGETHER} can be followed exactly. Use method='blackbox', or hold some of them fixed."
+        )
     followed: list[Any] = []
     prepare = prepare_inputs(final)
     for i, step in enumerate(steps):
@@ -89,7 +96,9 @@ def read_classifier(oracle: Oracle, *, blackbox: bool = False) -> ReadClassifier
     )
     alone = Encoder(whole, owners)
     filled = any(fills_by_others(step) for step in followed)
-    return ReadClassifier(model, JointEncoder(whole, alone, joint) if joint else alone, owners, filled, joint)
+    return ReadClassifier(
+        model, JointEncoder(whole, alone, joint, schema=schema) if joint else alone, owners, filled, joint
+    )
 
 
 def _behind(oracle: Oracle, model: Model, followed: Collection[Any], rest: list[Any], behind: Trace) -> Trace:
@@ -111,6 +120,7 @@ def _behind(oracle: Oracle, model: Model, followed: Collection[Any], rest: list[
         asks = True
     if asks:
         found = ask_trace(oracle.schema, Steps(oracle, (*followed, step), comparable), name)
+        found = [_with_derived(oracle.schema, one) for one in found]
     wide = _too_wide(oracle.schema, found)
     if wide:
         raise UntraceableError(
@@ -119,6 +129,13 @@ def _behind(oracle: Oracle, model: Model, followed: Collection[Any], rest: list[
             "without it."
         )
     return found
+
+
+def _with_derived(schema: Schema, one: Behind) -> Behind:
+    """What was found by asking about complete rows, with the derived columns that blanks would let show through."""
+    if not isinstance(one, frozenset):
+        return one
+    return one.union(made.position for made in schema.derived if one.issuperset(made.parts.values()))
 
 
 def _too_wide(schema: Schema, behind: Trace) -> int:

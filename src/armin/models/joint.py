@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any, Protocol
 
@@ -11,6 +12,8 @@ import numpy as np
 
 from armin.arrays import FloatArray, IntArray
 from armin.models.combos import Combinations
+from armin.schema import Schema
+from armin.schema.columns import without_derived
 
 __all__ = ["JOINT", "JointColumns", "JointEncoder", "Wanted"]
 
@@ -102,8 +105,10 @@ class JointEncoder:
         alone: _Alone,
         joint: tuple[JointColumns, ...],
         known: tuple[Combinations, ...] | None = None,
+        *,
+        schema: Schema | None = None,
     ) -> None:
-        self.steps, self.alone, self.joint = steps, alone, joint
+        self.steps, self.alone, self.joint, self.schema = steps, alone, joint, schema
         self.known = known or tuple(Combinations(len(one.positions), one.columns.size) for one in joint)
         self.expected: list[tuple[int, FloatArray]] = []
         self.lock = Lock()  # threads share the list: what one appends another takes with it, or does not see
@@ -111,7 +116,12 @@ class JointEncoder:
         alone.run = self.run
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return JointEncoder, (self.steps, self.alone, self.joint)  # what was asked is not kept
+        # what was asked is not kept
+        return partial(JointEncoder, schema=self.schema), (self.steps, self.alone, self.joint)
+
+    def canonical(self, codes: FloatArray) -> FloatArray:
+        """The codes without what follows from others of them, which tells no two rows apart."""
+        return codes if self.schema is None else without_derived(self.schema, codes)
 
     def carrying(self, oracle: Any) -> JointEncoder:
         """The same for the carried columns of an oracle; what these have no part in stays known to both."""
@@ -121,7 +131,7 @@ class JointEncoder:
             Combinations(len(one.positions), one.columns.size) if carried & set(one.positions) else mine
             for one, mine in zip(self.joint, self.known, strict=True)
         )
-        return JointEncoder(alone.encode, alone, self.joint, known)
+        return JointEncoder(alone.encode, alone, self.joint, known, schema=self.schema)
 
     def __call__(self, codes: FloatArray) -> FloatArray:
         """Model inputs (n, P) for codes (n, D)."""
@@ -130,7 +140,7 @@ class JointEncoder:
     def together(self, codes: FloatArray, values: Mapping[int, FloatArray]) -> tuple[FloatArray, dict[int, FloatArray]]:
         """The same, and for values of single features the inputs (..., E) that each determines alone."""
         nothing: IntArray = np.zeros((1, 0), dtype=np.intp)
-        rows = []
+        codes, rows = self.canonical(codes), []
         for i, joint in enumerate(self.joint if codes.shape[0] else ()):
             first, which = distinct_rows(codes[:, joint.positions])
             rows.append((joint, Wanted(i, codes[first], (), ()), which))

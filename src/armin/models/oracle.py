@@ -19,6 +19,7 @@ from armin.models.decide import find_target
 from armin.models.read import check_fitted, unwrap
 from armin.models.tracing import column_positions
 from armin.schema import Carried, Schema
+from armin.schema.columns import worked_out
 from armin.schema.frames import as_original, blanks_of, original_of
 
 __all__ = ["Judge", "Oracle", "laid_open"]
@@ -86,8 +87,8 @@ class Oracle:
         check_fitted(estimator)
         self.target = find_target(estimator, desired, threshold)
         said = _as_spelled(_input_names(estimator), schema)
-        self.taken = said or list(self.types) or schema.names
-        self.columns = [name for name in self.taken if name in schema.names]
+        self.taken = said or list(self.types) or schema.columns
+        self.columns = [name for name in self.taken if name in schema.columns]
         lacking = set(self.taken) - set(self.columns)
         wrong = sorted(lacking - _dropped(estimator)) if lacking else []
         if wrong:
@@ -187,11 +188,12 @@ class Oracle:
 
     def table(self, codes: FloatArray) -> Any:
         """Codes (n, D) in the form the estimator was trained on: a frame, or an array without names."""
+        codes = worked_out(self.schema, codes)
         plain_table = None if self._plain is None or self.original is not None else self._plain(codes)
         if plain_table is not None:
             return plain_table
         frame = self.schema.decode(codes, like=self.types, carried=self.carried, blanks=self.blanks)
-        if self.columns != self.schema.names:
+        if self.columns != self.schema.columns:
             frame = frame[self.columns]
         if self.original is not None:
             return as_original(frame, self.original)
@@ -335,8 +337,8 @@ def _as_spelled(names: list[str] | None, schema: Schema) -> list[str] | None:
     """The names as the schema has them: LightGBM remembers "loan amount" as "loan_amount"."""
     if names is None:
         return None
-    known = {name.replace(" ", "_"): name for name in schema.names}
-    return [name if name in schema.names else known.get(name, name) for name in names]
+    known = {name.replace(" ", "_"): name for name in schema.columns}
+    return [name if name in schema.columns else known.get(name, name) for name in names]
 
 
 def laid_open(step: Any) -> list[Any]:

@@ -60,7 +60,7 @@ def foresee(read: ReadClassifier, judged: FloatArray, values: Mapping[int, Float
     """
     if not isinstance(read.encode, JointEncoder):
         return []
-    found = []
+    judged, found = read.encode.canonical(judged), []
     for which, joint in enumerate(read.joint):
         members = tuple(p for p in values if p in joint.positions)
         if members:

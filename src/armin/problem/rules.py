@@ -24,7 +24,7 @@ def apply_rules(grid: ActionGrid, candidates: FloatArray) -> tuple[ActionGrid, t
     candidates : codes of the completions (N, D)
     """
     schema = grid.schema
-    rules = [part for rule in schema.rules for part in rule.pairs()]
+    rules = [part for rule in schema.constraints for part in rule.pairs()]
     if not rules:
         return grid, ()
     movable = {move.position for move in grid.moves}

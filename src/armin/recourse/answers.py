@@ -24,6 +24,7 @@ from armin.report.text import many_text, recourse_text
 from armin.report.words import details, headline
 from armin.schema import Feature, Schema, Value
 from armin.schema.cast import decode_column
+from armin.schema.columns import after_change
 from armin.words import Message, Name, Printable
 
 __all__ = ["Change", "Failure", "Outcome", "Plans", "Recourse", "Recourses", "Validity"]
@@ -207,6 +208,7 @@ class Recourse(Printable):
     world: World = COMPLETE
     resubmitted: bool | None = None
     decisions: dict[str, str] = field(default_factory=dict, hash=False)
+    schema: Schema | None = field(default=None, repr=False, compare=False)
 
     @property
     def wanted(self) -> tuple[Name, ...]:
@@ -291,6 +293,16 @@ class Recourse(Printable):
             A copy of ``rows`` with the changes.
         """
         after = rows.copy()
+        if self.schema is not None and (self.schema.derived or self.schema.columns != self.schema.names):
+            schema = self.schema
+            told = schema.carried_by(rows) if schema.carried else None
+            codes = schema.encode(rows)
+            moved = self.apply_codes(schema, codes)
+            columns = schema.decode(moved, like=rows, carried=told).set_axis(rows.index)
+            for i in np.flatnonzero((moved != codes).any(axis=0)).tolist():
+                for name in schema.features[i].columns or (schema.names[i],):
+                    after[name] = columns[name]
+            return after
         for change in self.changes:
             feature = change.feature
             codes = feature.codes(rows[feature.name])
@@ -305,7 +317,7 @@ class Recourse(Printable):
         for change in self.changes:
             position = schema.position(change.feature.name)
             after[:, position] = change.moved(codes[:, position])
-        return after
+        return after_change(schema, after, [schema.position(change.feature.name) for change in self.changes])
 
     def submitted(self, schema: Schema, row: FloatArray, completions: FloatArray) -> FloatArray:
         """The row (D,) as each of some completions (n, D) submits it after the changes.
@@ -317,7 +329,7 @@ class Recourse(Printable):
             position = schema.position(change.feature.name)
             if not np.isnan(row[position]) or change.mode == "reach":
                 after[:, position] = change.moved(completions[:, position])
-        return after
+        return after_change(schema, after, [schema.position(change.feature.name) for change in self.changes])
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain data; ``docs/recourse.md`` describes the keys."""
@@ -373,7 +385,7 @@ class Recourse(Printable):
         Recourse
             Names in its notes are texts, and the test on real people behind a promise is left out.
         """
-        return checked(data, FORMAT, lambda: cls(**_kept(data, schema)))
+        return checked(data, FORMAT, lambda: cls(**_kept(data, schema), schema=schema))
 
     @classmethod
     def from_json(cls, text: str, schema: Schema) -> Recourse:
@@ -386,7 +398,7 @@ class Recourse(Printable):
         for change in changes:
             if change.after is not None:
                 change.feature.code(change.after)
-        return replace(self, changes=changes)
+        return replace(self, changes=changes, schema=schema)
 
     def to_json(self, indent: int | None = 2) -> str:
         """The answer as JSON text."""

@@ -41,7 +41,14 @@ def check_action(
     """
     # a blank that stays blank is no change
     same = (before == after) | (np.isnan(before) & np.isnan(after))
-    changed = np.flatnonzero(~same.all(axis=0)).tolist()
+    made = {one.position for one in schema.derived}
+    changed = [i for i in np.flatnonzero(~same.all(axis=0)).tolist() if i not in made]
+    for one in schema.derived:
+        follows = one.of(after)
+        moved = not set(changed).isdisjoint(one.parts.values()) or not same[:, one.position].all()
+        if moved and not np.array_equal(after[:, one.position], follows, equal_nan=True):
+            name = schema.names[one.position]
+            raise AuditError(f"{name!r} must be {one.formula.text} after the action, and is not.")
     if max_changes is not None and len(changed) > max_changes:
         names = ", ".join(schema.names[i] for i in changed)
         raise AuditError(f"At most {max_changes} features may change; the action changes {names}.")
@@ -53,7 +60,7 @@ def check_action(
         if math.isnan(row[i]) and feature.blank_mode == "freeze":
             raise AuditError(f"The blank {feature.name!r} is frozen, but the action changes it.")
 
-    for rule in schema.rules:
+    for rule in schema.constraints:
         if not rule.allows(schema, before, after).all():
             raise AuditError(f"The action breaks a rule: {rule.message(schema)}")
 

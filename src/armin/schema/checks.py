@@ -64,6 +64,20 @@ def check_feature(feature: Feature) -> None:
                 f"The form names a value {category!r} of {name!r}, which is not one of its categories: "
                 f"{short_list(feature.categories)}."
             )
+    if feature.columns and (
+        feature.kind != "categorical"
+        or len(set(feature.columns)) != len(feature.columns)
+        or len(feature.categories) - len(feature.columns) not in (0, 1)
+    ):
+        raise SchemaError(
+            f"The columns of {name!r} must be different, one for each of its categories or all but the last, and its "
+            f"kind 'categorical'. Got {feature.columns!r} for {short_list(feature.categories)}."
+        )
+    if feature.formula and (feature.actionable or feature.kind not in ("continuous", "integer", "binary")):
+        raise SchemaError(
+            f"{name!r} follows from {feature.formula}, so it must be a number or have two values, and its direction "
+            f"can only be 'fixed'. Got {feature.kind}, {feature.direction!r}. Free the columns in the formula instead."
+        )
     if feature.is_carried:
         _check_carried(feature)
     elif feature.is_number:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from armin.errors import DataError
 from armin.schema.checks import check_feature, short_list
 from armin.schema.shown import Shown
-from armin.schema.values import Value, as_number, interval, is_blank, scalar
+from armin.schema.values import PartlyBlank, Value, as_number, interval, is_blank, scalar
 from armin.words import Message, Name, Quantity, catalogue
 
 __all__ = ["Blank", "Direction", "Feature", "Kind"]
@@ -47,6 +47,9 @@ class Feature:
     protected : whether it is a trait that advice must not touch, such as sex or age; it is then fixed
     reason : the company's own code for this feature as a reason, such as "R07"
     shown : how a form shows it, see :class:`Shown`
+    columns : for a one-hot group, the columns of 0 and 1 that stand for its categories; the last category may have
+        none, which is then meant where all are 0
+    formula : for a derived column, what it is made of; it is then fixed, and worked out whenever its parts are known
     limits : what a number can be at all, at least as wide as the bounds, which it is if left out; a value beyond the
         bounds is taken as it is, and the answer says that the model has seen nobody like that
 
@@ -76,13 +79,16 @@ class Feature:
     reason: str = ""
     shown: Shown = field(default_factory=Shown)
     limits: tuple[float, float] | None = None
+    columns: tuple[str, ...] = ()
+    formula: str = ""
     _codes: dict[Hashable, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(scalar(value) for value in self.categories))
         limits = None if self.limits is None else tuple(self.limits)
         object.__setattr__(self, "limits", None if limits == (self.lower, self.upper) else limits)  # one way to say it
-        if self.direction == "any" and (self.kind == "carried" or self.protected):
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if self.direction == "any" and (self.kind == "carried" or self.protected or self.formula):
             object.__setattr__(self, "direction", "fixed")
         check_feature(self)
         known: dict[Hashable, int] = {v.strip(): i for i, v in enumerate(self.categories) if isinstance(v, str)}
@@ -134,11 +140,15 @@ class Feature:
     @property
     def least_code(self) -> float:
         """The smallest legal code."""
+        if self.formula and self.is_number:
+            return -math.inf  # it is what follows, whatever has been seen
         return self.low_code if self.limits is None else float(self.limits[0])
 
     @property
     def most_code(self) -> float:
         """The largest legal code."""
+        if self.formula and self.is_number:
+            return math.inf
         return self.high_code if self.limits is None else float(self.limits[1])
 
     def is_beyond(self, code: float) -> bool:
@@ -173,6 +183,11 @@ class Feature:
             found = self._find(value.strip())
         if found is None and isinstance(value, str):
             found = self._find(as_number(value))
+        if found is None and self.columns and isinstance(value, str):
+            raise DataError(
+                f"Exactly one of {', '.join(map(repr, self.columns))} must be 1, or all of them blank"
+                f"{'' if len(self.columns) == len(self.categories) else ' or 0'}. Got {value} instead."
+            )
         if found is None:
             raise DataError(
                 f"Column {self.name!r} must be one of {short_list(self.categories)}, or blank. Got {value!r} instead.",
@@ -236,6 +251,8 @@ class Feature:
         seen: dict[object, float] = {}
         out = np.empty(len(column))
         for i, value in enumerate(column.tolist()):
+            if clip and isinstance(value, PartlyBlank):
+                value = None
             if clip and self.is_number and not is_blank(value):
                 number = as_number(value)
                 if number is not None and math.isfinite(number):

@@ -218,7 +218,11 @@ def _empty(name: str, what: str, how: str) -> SchemaError:
 
 def widen_feature(feature: Feature, column: pd.Series[Any]) -> Feature:
     """The feature, stretched to include the values of ``column``."""
-    present = [] if feature.is_carried else [scalar(v) for v in dict.fromkeys(column.tolist()) if not is_blank(v)]
+    present = (
+        []
+        if feature.is_carried or feature.columns
+        else [scalar(v) for v in dict.fromkeys(column.tolist()) if not is_blank(v)]
+    )
     if not present:
         return feature
     if feature.is_number:

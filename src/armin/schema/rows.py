@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from armin.errors import DataError
+from armin.schema.columns import fold, folded
 from armin.schema.frames import as_frame, is_foreign
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def frame_of(schema: Schema, rows: Any) -> pd.DataFrame:
         frame = pd.DataFrame([dict(rows)], columns=list(rows), dtype=object)
     else:
         frame = _from_array(schema, rows)
-    names = [str(c) for c in frame.columns]
+    frame = folded(schema, frame.set_axis([str(c) for c in frame.columns], axis=1))
+    names = frame.columns.tolist()
     _check_columns(schema, names)
-    frame = frame.set_axis(names, axis=1)
     absent = {name: None for name in schema.carried if name not in names}
     return (frame.assign(**absent) if absent else frame)[schema.names]
 
@@ -57,6 +58,13 @@ def encode_one(schema: Schema, rows: object) -> NDArray[np.float64] | None:
     else:
         return None
     given = dict(zip(names, values, strict=True))
+    try:
+        for feature in schema.features:
+            if feature.columns and feature.name not in given and all(name in given for name in feature.columns):
+                (given[feature.name],) = fold(feature, [[given.pop(name)] for name in feature.columns])
+                names = list(given)
+    except DataError:
+        return None
     known = len(given) + sum(name not in given for name in schema.carried)
     if len(given) != len(names) or known != len(schema.features):
         return None
@@ -72,19 +80,19 @@ def _from_array(schema: Schema, rows: object) -> pd.DataFrame:
     except ValueError:
         raise DataError("Rows must be a DataFrame, Series, dict or array with one value per column.") from None
     array = array[None, :] if array.ndim == 1 else array
-    if array.ndim != 2 or array.shape[1] != len(schema):
+    if array.ndim != 2 or array.shape[1] != len(schema.columns):
         raise DataError(
-            f"A row must have {len(schema)} values, one for each of {', '.join(schema.names)}. "
+            f"A row must have {len(schema.columns)} values, one for each of {', '.join(schema.columns)}. "
             f"Got {type(rows).__name__} of shape {np.shape(array)} instead."
         )
-    return pd.DataFrame(array, columns=schema.names)
+    return pd.DataFrame(array, columns=schema.columns)
 
 
 def _check_columns(schema: Schema, names: list[str]) -> None:
     unknown = [n for n in names if n not in schema.names]
     if unknown:
         raise DataError(
-            f"Unknown column {unknown[0]!r}. The schema has: {', '.join(schema.names)}. "
+            f"Unknown column {unknown[0]!r}. The schema has: {', '.join(schema.columns)}. "
             f"Drop it before the call: frame.drop(columns={unknown!r})."
         )
     twice = [n for n in names if names.count(n) > 1]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from armin.schema.feature import Feature
 from armin.schema.values import plain_number
+from armin.words import Message
 
 if TYPE_CHECKING:
     from armin.schema.table import Schema
@@ -29,7 +30,14 @@ def schema_text(schema: Schema) -> str:
     rows = [tuple(" ".join(cell.splitlines()) for cell in row) for row in rows]  # type: ignore[misc]
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([*lines, *(f"Rule: {rule.message(schema)}" for rule in schema.rules)])
+    groups = [
+        Message("rules.one_of" if len(f.categories) == len(f.columns) else "rules.one_of_rest", labels=f.columns)
+        for f in schema
+        if f.columns
+    ]
+    derived = [Message("rules.derived", label=f.named, formula=f.formula) for f in schema if f.formula]
+    said = [*groups, *derived, *(rule.message(schema) for rule in schema.rules)]
+    return "\n".join([*lines, *(f"Rule: {one}" for one in said)])
 
 
 def _line(f: Feature) -> tuple[str, str, str, str, str, str]:
@@ -40,6 +48,6 @@ def _line(f: Feature) -> tuple[str, str, str, str, str, str]:
     else:
         values = ", ".join(str(c) for c in f.categories)
         values = values if len(values) <= 40 else values[:39] + "…"
-    moves = _MOVES[f.direction] + (", protected" if f.protected else "")
+    moves = "derived" if f.formula else _MOVES[f.direction] + (", protected" if f.protected else "")
     step = "-" if not (f.is_number and f.actionable) else plain_number(f.step) if f.step else "auto"
     return f.name, f.kind, values, moves, step, f.blank_mode

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from armin.errors import SchemaError
 from armin.schema.carried import Carried
 from armin.schema.cast import decode_numbers, decode_values
+from armin.schema.columns import Derived, Made, NotZero, OneOf, checked, completed, fits, made_of, unfold, worked_out
 from armin.schema.feature import Blank, Feature, Kind
 from armin.schema.frames import as_frame, blanks_of
 from armin.schema.overrides import Overrides
@@ -80,6 +81,15 @@ class Schema(Printable):
                     f"kinds={{{along[0]!r}: 'categorical'}}, for example."
                 )
             rule.pairs()  # refuses a rule that could not be enforced
+        raw = self.columns
+        for name in raw:
+            if raw.count(name) > 1:
+                raise SchemaError(f"Column names must be different. {name!r} belongs to two features.")
+        for made in self.derived:
+            whole = made.formula.is_whole and all(self.features[p].kind != "continuous" for p in made.parts.values())
+            if self.features[made.position].kind == "integer" and not whole:
+                changed = [replace(f, kind="continuous") if i == made.position else f for i, f in enumerate(self)]
+                object.__setattr__(self, "features", tuple(changed))
 
     @classmethod
     def infer(
@@ -231,19 +241,22 @@ class Schema(Printable):
         frame = self.frame(rows)
         return replace(self, features=tuple(widen_feature(f, frame[f.name]) for f in self.features))
 
-    def with_rules(self, *rules: Rule) -> Schema:
-        """The same schema with further rules between features.
+    def with_rules(self, *rules: Rule | OneOf | Derived) -> Schema:
+        """The same schema with further rules between features, or between the columns behind them.
 
-        >>> from armin.schema import AtLeast
+        >>> from armin.schema import Order
         >>> names = ("total", "part")
         >>> schema = Schema(tuple(Feature(name, "integer", lower=0, upper=9) for name in names))
-        >>> print(schema.with_rules(AtLeast("total", "part")))
+        >>> print(schema.with_rules(Order(("part", "total"))))
         feature  kind     values  may change  step  if blank
         total    integer  0 … 9   any         auto  reach
         part     integer  0 … 9   any         auto  reach
-        Rule: total must be at least part.
+        Rule: part must be at most total.
         """
-        return replace(self, rules=self.rules + rules)
+        schema = self
+        for rule in rules:
+            schema = rule.applied(schema)
+        return schema
 
     def with_decisions(self, names: Mapping[Any, str]) -> Schema:
         """The same schema, in which the labels of the model have names for people.
@@ -263,6 +276,26 @@ class Schema(Printable):
         """The column names, in order."""
         return [f.name for f in self.features]
 
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns of the user's table, in order: a one-hot group has several."""
+        return [name for f in self.features for name in f.columns or (f.name,)]
+
+    @cached_property
+    def derived(self) -> tuple[Made, ...]:
+        """The columns that follow from others."""
+        return made_of(self)
+
+    @cached_property
+    def constraints(self) -> tuple[Rule, ...]:
+        """All that a plan must keep to between features: the rules, and that nothing derived is divided by 0."""
+        divisors = [
+            NotZero(self.features[made.position].name, divisor.text)
+            for made in self.derived
+            for divisor in made.formula.divisors
+        ]
+        return (*self.rules, *divisors)
+
     @property
     def actionable(self) -> list[int]:
         """Positions of the features that may change."""
@@ -272,6 +305,9 @@ class Schema(Printable):
     def carried(self) -> list[str]:
         """The columns that are only passed on to the model; a row may leave them out."""
         return [f.name for f in self.features if f.is_carried]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Schema, (self.features, self.rules, dict(self.decisions))  # what follows from these is not kept
 
     def __len__(self) -> int:
         return len(self.features)
@@ -311,12 +347,12 @@ class Schema(Printable):
             rows = rows.to_dict()
         one = None if clip else encode_one(self, rows)
         if one is not None:
-            return one
+            return checked(self, one)
         frame = self.frame(rows)
         matrix = np.empty((len(frame), len(self)))
         for i, feature in enumerate(self.features):
             matrix[:, i] = feature.codes(frame[feature.name], clip=clip)
-        return matrix
+        return worked_out(self, completed(self, matrix)) if clip else checked(self, matrix)
 
     def carried_by(self, rows: Rows | pd.Series[Any]) -> Carried:
         """What rows hold in the columns that are carried along.
@@ -345,13 +381,15 @@ class Schema(Printable):
         carried : the values of carried columns, to whose places their codes point; blank if left out
         blanks : by column, what stands for a blank where its type has no sign of its own; a frame ``like`` knows it
         """
-        columns: dict[str, Any] = dict.fromkeys(self.names)
+        columns: dict[str, Any] = dict.fromkeys(self.columns)
         dtypes = {str(n): t for n, t in like.dtypes.items()} if isinstance(like, pd.DataFrame) else like or {}
         signs = blanks_of(like) if isinstance(like, pd.DataFrame) else blanks or {}
         numbers: dict[np.dtype[Any], list[int]] = {}
         for i, feature in enumerate(self.features):
             dtype, blank = dtypes.get(feature.name), signs.get(feature.name, None if feature.is_carried else np.nan)
-            if feature.is_carried:
+            if feature.columns:
+                columns |= unfold(feature, matrix[:, i], dtypes)
+            elif feature.is_carried:
                 columns[feature.name] = (carried or Carried()).column(feature.name, matrix[:, i], dtype, blank)
             elif feature.is_number and isinstance(dtype, np.dtype) and dtype.kind in "iuf":
                 numbers.setdefault(dtype, []).append(i)
@@ -364,8 +402,8 @@ class Schema(Printable):
         return pd.DataFrame(columns)
 
     def plausible(self, codes: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which rows, as codes (n, D), do not contradict the rules between features as they stand."""
-        fine = np.ones(codes.shape[0], dtype=bool)
+        """Which complete rows, as codes (n, D), do not contradict the rules, nor what follows from other columns."""
+        fine = fits(self, codes)
         for rule in self.rules:
             fine &= rule.fits(self, codes)
         return fine

@@ -25,12 +25,13 @@ _HEADER = """\
 # What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal; or carried: passed on as it is.
 # direction: "any", "increase", "decrease" or "fixed".  blank: "shift", "reach" or "freeze".
 # bounds: between which advice stays.  limits: what a value can be at all, if that is more.
+# columns: the columns of 0 and 1 that are one feature.  formula: what a derived column is made of.
 # protected: true for what advice must never touch.  reason: your own code for it as a reason.
 # form: group, order, short, help, example, values, weeks (that a change takes) on the desk.
 """
 _KEYS = (
     "kind", "bounds", "limits", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty",
-    "protected", "reason", "form",
+    "protected", "reason", "form", "columns", "formula",
 )  # fmt: skip
 
 
@@ -55,7 +56,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
             entry["direction"] = f.direction
         if f.step is not None:
             entry["step"] = _tidy(f.step)
-        extras = (
+        extras: tuple[tuple[str, object, object], ...] = (
             ("blank", f.blank, None),
             ("label", f.label, ""),
             ("unit", f.unit, ""),
@@ -63,6 +64,8 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
             ("difficulty", _tidy(f.difficulty), 1),
             ("protected", f.protected, False),
             ("reason", f.reason, ""),
+            ("columns", list(f.columns), []),
+            ("formula", f.formula, ""),
         )
         entry |= {key: value for key, value, plain in extras if value != plain}
         if shown := f.shown.to_dict():
@@ -108,6 +111,11 @@ def _feature(name: str, entry: Any) -> Feature:
         raise SchemaError(f"[features.{name}] limits must be [lower, upper]. Got {entry['limits']!r}.")
     if not isinstance(entry.get("categories", []), list | tuple):
         raise SchemaError(f"[features.{name}] categories must be a list. Got {entry['categories']!r}.")
+    columns, formula = entry.get("columns", []), entry.get("formula", "")
+    if not isinstance(columns, list | tuple) or not all(isinstance(column, str) for column in columns):
+        raise SchemaError(f"[features.{name}] columns must be a list of names. Got {columns!r}.")
+    if not isinstance(formula, str):
+        raise SchemaError(f"[features.{name}] formula must be a text. Got {formula!r}.")
     return Feature(
         name=name,
         kind=entry["kind"],
@@ -125,6 +133,8 @@ def _feature(name: str, entry: Any) -> Feature:
         reason=entry.get("reason", ""),
         shown=_shown(name, entry.get("form", {})),
         limits=None if least is None or most is None else (least, most),
+        columns=tuple(columns),
+        formula=formula,
     )
 
 

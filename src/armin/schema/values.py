@@ -11,9 +11,13 @@ import pandas as pd
 
 from armin.words.numbers import number_digits
 
-__all__ = ["Value", "as_number", "interval", "is_blank", "plain_number", "scalar"]
+__all__ = ["PartlyBlank", "Value", "as_number", "interval", "is_blank", "plain_number", "scalar"]
 
 Value = str | int | float | bool
+
+
+class PartlyBlank(str):
+    """What a one-hot group says where none of its columns is 1 and some are blank: less than a value, and no blank."""
 
 
 def is_blank(value: object) -> bool:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from armin import ARMIN, Schema
 from armin.errors import ArminError
-from armin.schema import AtLeast, AtMostOne, Condition, Feature, Forbid, IfThen, Linear, Rule, Together
+from armin.schema import AtMostOne, Condition, Feature, Forbid, Implies, Linear, Order, Rule, Together
 
 from laws.end_to_end.classifiers import User
 from laws.end_to_end.tables import Table
@@ -127,7 +127,7 @@ def _random_rule(rng: np.random.Generator, schema: Schema) -> Rule | None:
             return None
         some = [numbers[i] for i in rng.choice(len(numbers), min(len(numbers), 2 + kind), replace=False)]
         if kind == 0:
-            return AtLeast(*some[:2])
+            return Order((some[1], some[0]))
         most = sum(schema[n].high_code for n in some[:-1]) * 0.7
         quoted = [f"`{n}`" for n in some]
         return Linear(
@@ -148,7 +148,7 @@ def _random_rule(rng: np.random.Generator, schema: Schema) -> Rule | None:
         return Together(tuple(some))
     if kind == 4:
         return AtMostOne(tuple(some))
-    return IfThen(_condition(rng, schema[some[0]]), _condition(rng, schema[some[1]]))
+    return Implies(_condition(rng, schema[some[0]]), _condition(rng, schema[some[1]]))
 
 
 def _condition(rng: np.random.Generator, feature: Feature) -> Condition:

@@ -9,26 +9,26 @@ A new rule is a subclass of :class:`Rule` in a file of its own; :data:`RULES` kn
 >>> import numpy as np
 >>> from armin.schema import Feature, Schema
 >>> schema = Schema((Feature("total", "integer", lower=0, upper=9), Feature("part", "integer", lower=0, upper=9)))
->>> rule = AtLeast("total", "part")
+>>> rule = Order(("part", "total"))
 >>> print(rule.sentence(schema))
-total must be at least part.
+part must be at most total.
 >>> rule.allows(schema, np.array([[5.0, 3.0]]), np.array([[2.0, 3.0]]))
 array([False])
 """
 
 from armin.schema.rules.base import RULES, OptionsOf, Rule, rule_from_dict
-from armin.schema.rules.builtin import AtLeast, AtMostOne, Condition, Forbid, IfThen, Together
+from armin.schema.rules.builtin import AtMostOne, Condition, Forbid, Implies, Order, Together
 from armin.schema.rules.linear import Linear
 
 __all__ = [
     "RULES",
-    "AtLeast",
     "AtMostOne",
     "Condition",
     "Forbid",
-    "IfThen",
+    "Implies",
     "Linear",
     "OptionsOf",
+    "Order",
     "Rule",
     "Together",
     "rule_from_dict",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -53,6 +53,10 @@ class Rule:
         super().__init_subclass__()
         cls.alias = alias
         RULES.add(alias, cls)
+
+    def applied(self, schema: Schema) -> Schema:
+        """The schema with this rule."""
+        return replace(schema, rules=(*schema.rules, self))
 
     def check(self, schema: Schema) -> None:
         """Refuse what does not fit the schema."""
@@ -105,9 +109,9 @@ class Rule:
     def to_dict(self) -> dict[str, Any]:
         """The rule as plain data; what is None is left out.
 
-        >>> from armin.schema import AtLeast
-        >>> AtLeast("total", "part").to_dict()
-        {'rule': 'at_least', 'larger': 'total', 'smaller': 'part'}
+        >>> from armin.schema import Order
+        >>> Order(("part", "total")).to_dict()
+        {'rule': 'order', 'features': ['part', 'total']}
         """
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         told = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
@@ -17,53 +17,68 @@ from armin.words import Message, Name
 if TYPE_CHECKING:
     from armin.schema.table import Schema
 
-__all__ = ["AtLeast", "AtMostOne", "Condition", "Forbid", "IfThen", "Together"]
+__all__ = ["AtMostOne", "Condition", "Forbid", "Implies", "Order", "Together"]
 
 Relation = Literal["is", "is not", "is at least", "is at most", "changes", "does not change", "increases", "decreases"]
 _WITH_VALUE = ("is", "is not", "is at least", "is at most")
 
 
 @dataclass(frozen=True)
-class AtLeast(Rule, alias="at_least"):
-    """``larger`` must be at least ``smaller``, such as a total and its part.
+class Order(Rule, alias="order"):
+    """None of these features may be more than the next one, such as a part and its total, or late payments by severity.
 
-    >>> AtLeast("total_years", "years_here").features
-    ('total_years', 'years_here')
+    >>> Order(("years_here", "total_years")).features
+    ('years_here', 'total_years')
     """
 
-    larger: str
-    smaller: str
+    features: tuple[str, ...]
 
-    @property
-    def features(self) -> tuple[str, ...]:
-        return (self.larger, self.smaller)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
 
     def check(self, schema: Schema) -> None:
-        """Refuse names that are not two numbers of the schema."""
-        _check_group("AtLeast", self.features, schema)
+        """Refuse names that are not numbers, or all levels of the same scale."""
+        _check_group("Order", self.features, schema)
+        first = schema[self.features[0]]
         for name in self.features:
-            if not schema[name].is_number:
-                raise SchemaError(f"AtLeast compares numbers. {name!r} is {schema[name].kind}.")
+            feature = schema[name]
+            same = feature.is_ordered and not first.is_number and feature.categories == first.categories
+            if not (feature.is_number and first.is_number) and not same:
+                raise SchemaError(
+                    f"Order compares numbers, or columns with the same ordered values. {name!r} is {feature.kind}."
+                )
 
     def message(self, schema: Schema) -> Message:
         """The rule, to be said."""
-        return Message("rules.at_least", larger=schema[self.larger].named, smaller=schema[self.smaller].named)
+        if len(self.features) == 2:
+            smaller, larger = _named(self.features, schema)
+            return Message("rules.order", smaller=smaller, larger=larger)
+        return Message("rules.order_many", labels=_named(self.features, schema))
 
     def allows(self, schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
-        """Which candidates are not led into breaking the rule."""
-        return self.fits(schema, after) | ~self.fits(schema, before)
+        """Which candidates are not led into breaking the rule between two neighbours."""
+        return np.asarray((self._holds(schema, after) | ~self._holds(schema, before)).all(axis=1))
 
     def fits(self, schema: Schema, codes: FloatArray) -> BoolArray:
         """Which rows, as they stand, do not contradict the rule."""
-        return np.asarray(codes[:, schema.position(self.larger)] >= codes[:, schema.position(self.smaller)])
+        return np.asarray(self._holds(schema, codes).all(axis=1))
+
+    def _holds(self, schema: Schema, codes: FloatArray) -> BoolArray:
+        """Whether each feature is at most the next, (N, features - 1)."""
+        values = codes[:, [schema.position(name) for name in self.features]]
+        return np.asarray(values[:, :-1] <= values[:, 1:])
+
+    def pairs(self) -> list[Order]:
+        """Each with the next one."""
+        return [Order(pair) for pair in pairwise(self.features)]
 
     def table(self, schema: Schema, first: OptionsOf, second: OptionsOf, candidates: FloatArray) -> BoolArray:
         """Which options it allows together."""
         first_codes, second_codes = first.values[:, :, None], second.values[:, None, :]
-        if schema.position(self.larger) == first.position:
-            fine = first_codes >= second_codes
+        if schema.position(self.features[0]) == first.position:
+            fine = first_codes <= second_codes
         else:
-            fine = second_codes >= first_codes
+            fine = second_codes <= first_codes
         return np.asarray((fine | ~fine[:, :1, :1]).all(axis=0))
 
 
@@ -133,10 +148,10 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class IfThen(Rule, alias="if_then"):
+class Implies(Rule, alias="implies"):
     """If one thing is so after the change, then another must be.
 
-    >>> rule = IfThen(Condition("owner", "is", "yes"), Condition("income", "is at least", 20_000))
+    >>> rule = Implies(Condition("owner", "is", "yes"), Condition("income", "is at least", 20_000))
     >>> rule.features
     ('owner', 'income')
     """
@@ -155,7 +170,7 @@ class IfThen(Rule, alias="if_then"):
 
     def message(self, schema: Schema) -> Message:
         """The rule, to be said."""
-        return Message("rules.if_then", when=self.when.message(schema), then=self.then.message(schema))
+        return Message("rules.implies", when=self.when.message(schema), then=self.then.message(schema))
 
     def allows(self, schema: Schema, before: FloatArray, after: FloatArray) -> BoolArray:
         """Which candidates are not led into breaking the rule."""
