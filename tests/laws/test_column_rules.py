@@ -87,7 +87,9 @@ def people(frame: pd.DataFrame, accepted: np.ndarray, seed: int, n: int = 6) -> 
 def test_every_plan_and_every_completion_obeys_every_rule(kind: str) -> None:
     frame, y = table(300, 0)
     model = MODELS[kind].fit(frame, y)
-    explainer = ARMIN(model, schema_of(frame), desired=1, n_samples=12, n_fresh=60, max_options=12, max_changes=3)
+    explainer = ARMIN.from_settings(
+        model, schema_of(frame), desired=1, n_samples=12, n_fresh=60, max_options=12, max_changes=3
+    )
     explainer.fit(frame)
     assert explainer.fitted_.read.joint  # read, not asked
     found = 0
@@ -112,7 +114,9 @@ def test_every_plan_and_every_completion_obeys_every_rule(kind: str) -> None:
 def test_search_milo_and_brute_force_agree(kind: str, seed: int) -> None:
     frame, y = table(250, seed)
     model = MODELS[kind].fit(frame, y)
-    explainer = ARMIN(model, schema_of(frame), desired=1, n_samples=4, n_fresh=0, max_options=5, max_changes=2)
+    explainer = ARMIN.from_settings(
+        model, schema_of(frame), desired=1, n_samples=4, n_fresh=0, max_options=5, max_changes=2
+    )
     explainer.fit(frame)
     for row in people(frame, model.predict(frame), seed, 4):
         problem = explainer.problem(row)

@@ -333,7 +333,7 @@ Sicherheit: Wirkt bei 78 % von 1.000 neu gezogenen Möglichkeiten, die Lücken z
 (95 %-Intervall 75 % bis 81 %).
 Nicht angegeben: the purpose, the rate.
 Beweis: günstigster Weg, bewiesen (search, 12 ms).
-Hinweis: Nur 1.200 von 5.000 plausiblen Möglichkeiten passen zu dem, was bekannt ist (Ablehnung, Regeln): \
+Hinweis: Nur 1.200 von 5.000 plausiblen Möglichkeiten passen zu dem, was bekannt ist (die Ablehnung): \
 Darauf beruht die Antwort."""
     )
 

@@ -162,7 +162,11 @@ def read_csv(source: str, schema: Schema | None = None, text: str | None = None)
     blanks: Any = list(BLANKS)
     if schema is not None:
         texts += [f.name for f in schema if f.categories and all(isinstance(c, str) for c in f.categories)]
-        blanks = {f.name: [word for word in BLANKS if word not in f.categories] for f in schema}
+        blanks = {
+            name: [word for word in BLANKS if word not in f.categories]
+            for f in schema
+            for name in (f.name, *f.columns)
+        }
     if source != "-" and not Path(source).exists():
         raise DataError(f"There is no file {source!r}.")
     try:
@@ -186,7 +190,7 @@ def read_csv(source: str, schema: Schema | None = None, text: str | None = None)
         ) from None
     if schema is None:
         _check_header(frame, source)
-    known = [] if schema is None else schema.names
+    known = [] if schema is None else [*schema.names, *schema.columns]
     names = [str(name) for name in frame.columns]
     names = [name.strip() if name not in known and name.strip() in known else name for name in names]
     return frame.set_axis(names, axis=1)
@@ -258,9 +262,9 @@ def without_label(frame: pd.DataFrame, label_column: str | None, source: str) ->
 def check_columns(frame: pd.DataFrame, schema: Schema, source: str, hint: str) -> None:
     """Refuse a column that the schema does not have, with a hint what it may be."""
     for name in frame.columns:
-        if name not in schema.names:
+        if name not in schema.names and name not in schema.columns:
             raise DataError(
-                f"{shown(source)} has a column {name!r} that is not in the schema ({', '.join(schema.names)}). "
+                f"{shown(source)} has a column {name!r} that is not in the schema ({', '.join(schema.columns)}). "
                 f"{hint} {name!r}; else remove it from the file."
             )
 

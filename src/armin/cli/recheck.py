@@ -167,7 +167,7 @@ def _people(source: str, schema: Schema, kind: Kind | None, id_column: str | Non
         frame = frame.set_index(id_column)
     else:
         raise DataError(f"{shown(source)} has no column {id_column!r}, the --id-column.")
-    unknown = [name for name in frame.columns if name not in schema.names]
+    unknown = [name for name in frame.columns if name not in schema.names and name not in schema.columns]
     if unknown:
         tell(f"The bundle does not know these columns, which are left out: {', '.join(unknown)}.", err=True)
     return schema.frame(frame.drop(columns=unknown))

@@ -165,7 +165,7 @@ def read_people(people: People, schema: Schema, label_column: str | None = None)
         frame.index += 1
     elif people.id_column in frame.columns:
         # what the model gets to see is not taken away from it
-        frame = frame.set_index(people.id_column, drop=people.id_column not in schema.names)
+        frame = frame.set_index(people.id_column, drop=people.id_column not in schema.columns)
     else:
         raise DataError(f"{shown(people.rows)} has no column {people.id_column!r}, the --id-column.")
     check_columns(frame, schema, people.rows, "If it names the person, add --id-column")

@@ -4,7 +4,7 @@
 >>> few.code, few["kept"]
 ('draws.few', 12)
 >>> print(few)
-Only 12 of 5,000 plausible completions agree with what is known (the rejection, the rules): the answer rests on these.
+Only 12 of 5,000 plausible completions agree with what is known (the rejection): the answer rests on these.
 """
 
 from armin.words.catalogue import Catalogue

@@ -22,7 +22,7 @@ class Message:
     Examples
     --------
     >>> Message("draws.few", kept=1200, drawn=5000).text("de")
-    'Nur 1.200 von 5.000 plausiblen Möglichkeiten passen zu dem, was bekannt ist (Ablehnung, Regeln): Darauf beruht die Antwort.'
+    'Nur 1.200 von 5.000 plausiblen Möglichkeiten passen zu dem, was bekannt ist (die Ablehnung): Darauf beruht die Antwort.'
     """  # noqa: E501
 
     __slots__ = ("_values", "code")

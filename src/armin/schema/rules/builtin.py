@@ -15,6 +15,7 @@ from armin.schema.values import Value
 from armin.words import Message, Name
 
 if TYPE_CHECKING:
+    from armin.schema.feature import Feature
     from armin.schema.table import Schema
 
 __all__ = ["AtMostOne", "Condition", "Forbid", "Implies", "Order", "Together"]
@@ -42,8 +43,8 @@ class Order(Rule, alias="order"):
         first = schema[self.features[0]]
         for name in self.features:
             feature = schema[name]
-            same = feature.is_ordered and not first.is_number and feature.categories == first.categories
-            if not (feature.is_number and first.is_number) and not same:
+            same = feature.is_ordered and feature.categories == first.categories
+            if not same and not (_counts(feature) and _counts(first)):
                 raise SchemaError(
                     f"Order compares numbers, or columns with the same ordered values. {name!r} is {feature.kind}."
                 )
@@ -313,6 +314,11 @@ def _check_group(name: str, features: tuple[str, ...], schema: Schema) -> None:
         raise SchemaError(f"{name} needs at least two different features. Got {features!r}.")
     for feature in features:
         schema.position(feature)
+
+
+def _counts(feature: Feature) -> bool:
+    """Whether the codes of a feature are its values: a number, or 0 and 1."""
+    return feature.is_number or (feature.is_ordered and feature.categories == tuple(range(len(feature.categories))))
 
 
 def _named(features: tuple[str, ...], schema: Schema) -> tuple[Name, ...]:
