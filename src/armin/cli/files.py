@@ -163,9 +163,7 @@ def read_csv(source: str, schema: Schema | None = None, text: str | None = None)
     if schema is not None:
         texts += [f.name for f in schema if f.categories and all(isinstance(c, str) for c in f.categories)]
         blanks = {
-            name: [word for word in BLANKS if word not in f.categories]
-            for f in schema
-            for name in (f.name, *f.columns)
+            name: [word for word in BLANKS if word not in f.categories] for f in schema for name in (f.name, *f.columns)
         }
     if source != "-" and not Path(source).exists():
         raise DataError(f"There is no file {source!r}.")
