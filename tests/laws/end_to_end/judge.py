@@ -111,7 +111,18 @@ class Judge:
             return np.zeros(0, dtype=bool)
         blank = np.isnan(codes)
         different, which = np.unique(np.where(blank, -1.0e300, codes), axis=0, return_inverse=True)
-        return self.accepts(self.rows(np.where(different == -1.0e300, np.nan, different)))[which.ravel()]
+        rows = np.where(different == -1.0e300, np.nan, different)
+        try:
+            return self.accepts(self.rows(rows))[which.ravel()]
+        except ValueError:  # a row that the user's pipeline refuses, such as one divided by zero, refuses all beside it
+            return np.array([self._taken(row) for row in rows])[which.ravel()]
+
+    def _taken(self, row: np.ndarray) -> bool:
+        """Whether the user's model accepts a row; one that it refuses is not accepted."""
+        try:
+            return bool(self.accepts(self.rows(row[None, :]))[0])
+        except ValueError:
+            return False
 
     def unstable(self, codes: np.ndarray) -> bool:
         """Whether the user's model itself says something else about a row when other rows stand beside it."""
