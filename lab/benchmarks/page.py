@@ -38,6 +38,7 @@ PLAN = """() => new Promise((done) => {
     if (there()) { watch.disconnect(); done(performance.now() - begun); }
   });
   watch.observe(document.body, { childList: true, subtree: true, attributes: true });
+  document.querySelector('input[name=applied][value=refused]').click();
   document.getElementById('send').click();
 })"""
 

@@ -24,6 +24,7 @@ def shoot(browser: Any, address: str, file: Path, *, letter: bool = False, **loo
     page.set_default_timeout(60_000)
     page.goto(address)
     page.locator(".person").first.click()
+    page.locator("input[name=applied][value=refused]").check()
     page.locator("#send").click()
     page.locator(".step-sentence").first.wait_for()
     page.locator(".waiting").first.wait_for(state="detached")

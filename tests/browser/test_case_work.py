@@ -49,7 +49,7 @@ def test_many_fields_stand_in_sections_that_fold(visit: Callable[..., Visit], n:
         v.page.locator(".section-name", has_text="You").click()
         v.page.get_by_label("Field 0", exact=True).fill("many")
         v.page.locator(".section-name", has_text="You").click()
-        v.page.locator("#send").click()
+        v.press()
         v.page.locator("#form-errors a").click()
         expect(v.page.get_by_label("Field 0", exact=True)).to_be_focused()
         expect(v.field("Field 0")).to_contain_text("Question 0.")
@@ -80,7 +80,7 @@ def test_a_value_that_the_model_has_not_seen_is_said_and_not_refused(visit: Call
     v.check_access()
     age.fill("320")
     expect(v.field("Age").locator(".care")).to_have_text("")
-    v.page.locator("#send").click()
+    v.press()
     expect(v.page.locator("#form-errors p")).to_be_focused()
     expect(v.page.locator("#form-errors")).to_contain_text("Age is outside the limits. From 0 to 120.")
     v.page.locator("#form-errors a").click()
@@ -132,7 +132,7 @@ def test_numbers_are_read_by_the_language_of_the_page(
     v.load("Kim")
     v.page.get_by_label("Income", exact=True).fill(typed)
     if sent is None:  # asked about, not guessed
-        v.page.locator("#send").click()
+        v.press()
         expect(v.page.locator("#form-errors p")).to_be_focused()
         assert "recourse" not in v.calls
         return

@@ -120,6 +120,7 @@ def whole_journey(window: Window, address: str) -> list[str]:
     window.until("document.querySelector('.person')")
     window.check_access()
     window.value("document.querySelector('.person').click()")
+    window.value("document.querySelector('input[name=applied][value=refused]').click()")
     window.value("document.getElementById('send').click()")
     window.until("document.querySelector('.step-sentence')")
     window.until("!document.querySelector('.card:not(#blanks) .waiting')")
@@ -160,6 +161,7 @@ def test_errors_cases_and_a_reload(window: Window, desk: str) -> None:  # noqa: 
     fill = "((one) => {{ one.value = '{}'; one.dispatchEvent(new Event('input', {{ bubbles: true }})); }})"
     age = "document.querySelector('[data-feature=Age] input')"
     window.value(f"{fill.format(320)}({age})")
+    window.value("document.querySelector('input[name=applied][value=refused]').click()")
     window.value("document.getElementById('send').click()")
     assert window.value("document.activeElement === document.querySelector('#form-errors p')")
     window.check_access()

@@ -250,7 +250,7 @@ def test_demo_people_tell_three_stories(explainer):
 
 def test_letter_carries_the_choice_and_its_own_policy(client):
     pytest.importorskip("jinja2")
-    body = {"row": ROW, "applicant": "Ada <b>Lovelace</b>", "reference": "ABC-1"}
+    body = {"row": ROW, "applicant": "Ada <b>Lovelace</b>", "reference": "ABC-1", "decided": True}
     first = client.post("/api/v1/letter", json=body)
     assert first.status_code == 200, first.text
     assert first.headers["content-type"].startswith("text/html")

@@ -100,7 +100,7 @@ def test_what_the_model_ignores_never_matters(people, sampler):
         assert answer.best != "f_noise"
         found += answer.plan.found
         if answer.plan.found:
-            assert noise.sentence.startswith("Your lucky number need not be told: whichever of the")
+            assert noise.sentence.startswith("Your lucky number need not be told before you act: whichever of the")
     assert found
 
 

@@ -17,6 +17,7 @@ from blank_worlds import MODELS, blank_world
 CODES = {
     "question.alone", "question.same", "question.no_help", "question.lost", "question.opens", "question.cheaper",
     "question.as_now", "question.surer", "question.no_plan", "question.undecided", "question.free",
+    "question.with_others",
 }  # fmt: skip
 
 
@@ -42,7 +43,11 @@ def check_question(explainer: ARMIN, world: Any, plan: Any, question: Question) 
         if message.code == "question.alone":
             assert not plan.world.conditioned
             assert told["share"] == pytest.approx(accepted_alone(explainer, row, name), abs=0.08)  # five sigmas
+        elif message.code == "question.with_others":
+            assert plan.outcome == "tell"
+            assert not question.alone
         elif message.code == "question.same":
+            assert plan.outcome != "tell"  # what is in the way must be told
             check_same(explainer, row, plan, question, told)
         elif message.code in ("question.no_help", "question.lost"):
             assert not found.any()

@@ -136,13 +136,47 @@ def test_every_outcome_has_its_words(outcome, language):
     words.append("15 November 2026" if language == "en" else "15. November 2026")
     for never in ("Valid until", "Gültig bis", "December", "Dezember"):  # nothing supports a date
         assert never not in seen
-    words.append("blank is your right" if language == "en" else "frei zu lassen ist Ihr Recht")
+    words.append("You did not tell us: " if language == "en" else "Sie haben uns dies nicht gesagt: ")
     for said in words:
         assert said in seen, said
         assert said in flat(made.text), said
     for (other, tongue), sayings in SAYS.items():
         if (other, tongue) != (outcome, language):
             assert not all(said in seen for said in sayings), other
+
+
+@pytest.mark.parametrize("outcome", sorted({outcome for outcome, _ in SAYS}))
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_information_states_no_decision(outcome, language):
+    plan = replace(OUTCOMES[outcome], world=replace(OUTCOMES[outcome].world, decision=None))
+    for made in (
+        letter(plan, language=language, notice=False),
+        letter(OUTCOMES[outcome], language=language, notice=False),
+    ):
+        seen = Page(made.html).text
+        for never in (
+            "We could not",
+            "This is the decision",
+            "Dear",
+            "sincerely",
+            "Wir konnten",
+            "Das ist die Entscheidung",
+            "Grüßen",
+        ):
+            assert never not in seen
+            assert never not in flat(made.text)
+        assert ("It is not a decision" if language == "en" else "keine Entscheidung über einen Antrag") in seen
+        assert not made.draft
+        assert "<h1>What the program says" in made.html or "<h1>Was das Programm sagt" in made.html
+    assert "Nothing has been decided" in flat(letter(replace(PLAN, world=plan.world), notice=False).text)
+    assert "Nothing has been decided" in flat(letter(replace(PLAN, world=plan.world)).text)
+    with pytest.raises(ParameterError, match="sent by nobody to nobody"):
+        letter(plan, notice=False, organisation="The Bank")
+
+
+def test_nothing_is_enough_that_is_less_than_was_asked_for():
+    for plan in (PLAN, OUTCOMES["falls_short"]):
+        assert "enough" not in flat(letter(replace(plan, changes=(LOANS,))).text)
 
 
 def test_the_plan_is_numbered_and_the_shares_are_the_honest_ones():

@@ -539,7 +539,7 @@ def test_a_desk_writes_by_pack_or_does_not_start(bundle):
     row = {"Age": 32, "Income": None, "Purpose": "NewCar", "Education": "Masters", "ExistingLoans": 2}
     with TestClient(desk, base_url="http://localhost") as client:
         told = {"credit_score": "590", "credit_score_date": "2026-11-02", "credit_score_factors": "Debts\nInquiries"}
-        body = {"row": row, "recipient": ["Ada Lovelace", "Park Lane 1"], "fields": told}
+        body = {"row": row, "decided": True, "recipient": ["Ada Lovelace", "Park Lane 1"], "fields": told}
         page = client.post("/api/v1/letter", json=body)
         assert page.status_code == 200, page.text
         assert "Park Lane 1" in page.text
@@ -548,6 +548,13 @@ def test_a_desk_writes_by_pack_or_does_not_start(bundle):
         assert (lacking.status_code, "'credit_score'" in lacking.json()["detail"]) == (422, True)
         forged = client.post("/api/v1/letter", json={**body, "fields": {"federal_agency": "me"}})
         assert (forged.status_code, "'fields' must be an object of texts" in forged.text) == (422, True)
+        for told in ({}, {"decided": False}, {"decision": "none", "decided": False}):
+            sheet = client.post("/api/v1/letter", json={"row": row, **told}).text
+            assert "It is not a decision on an application" in sheet
+            assert "Equal Credit" not in sheet
+            assert "could not" not in sheet
+        undecided = client.post("/api/v1/letter", json={**body, "decision": "none"})
+        assert (undecided.status_code, undecided.json()["field"]) == (422, "decided")
         long = client.post("/api/v1/letter", json={**body, "recipient": ["x"] * 7})
         assert long.status_code == 422
 
@@ -574,7 +581,7 @@ def test_the_demo_names_its_sender_and_its_values_in_both_languages(bundle):
     desk = Service(load_bundle(bundle), DeskSettings())
     row = {"Age": 32, "Income": None, "Purpose": "NewCar", "Education": "Masters", "ExistingLoans": 2}
     for language, sender, value in (("en", "Example Bank", "“a new car”"), ("de", "Beispielbank", "„Neuwagen“")):
-        page = visible(desk.letter(LetterAsked(row=row, language=language)).html)
+        page = visible(desk.letter(LetterAsked(row=row, language=language, decided=True)).html)
         assert sender in page
         assert value in page
         assert "NewCar" not in page

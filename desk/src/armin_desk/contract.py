@@ -135,6 +135,12 @@ class LetterAsked(PointAsked):
     'en'
     """
 
+    decided: bool = Field(
+        False,
+        title="true or false",
+        description="Whether the application was decided on, as whoever sends this knows. Only then a notice is "
+        "written, on the organisation's letterhead and by its pack; else a sheet of information without a decision.",
+    )
     language: str = "en"
     applicant: str = Field(
         "", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$", title="one line of at most 200 characters"

@@ -86,13 +86,13 @@ def said_recourse(
         "changes": [words.start(change.message) for change in recourse.changes],
         "proof": _proof(recourse, cheapest).said(words) if recourse.changes else "",
         "cost": None if recourse.cost is None else words.say("answer.cost", cost=recourse.cost),
-        "effort": _effort(recourse, cheapest).said(words) if recourse.changes else "",
+        "effort": _effort(recourse, cheapest).said(words) if recourse.changes and not recourse.falls_short else "",
         "time": _time(recourse, words),
         "sure": [line.said(words) for line in _sure(recourse, other=cheapest is not None)],
         "full": None if share is None else of_hundred(share),
         "dots": "" if share is None else words.say("answer.dots", share=share),
         "point": _point(recourse, words),
-        "notes": [words.written(note) for note in recourse.notes],
+        "notes": [words.written(_plainer(note)) for note in recourse.notes],
     }
     if recourse.outcome == "already_accepted":
         code = "answer.accepted_complete"
@@ -132,6 +132,11 @@ def said_ask(found: AskOrAct, words: Catalogue) -> dict[str, Any]:
         "questions": {q.feature.name: _together(map(_easy, q.messages), words) for q in found.questions},
         "numbers": [_together(q.messages, words) for q in found.questions],
     }
+
+
+def _plainer(note: Any) -> Any:
+    """A note for people: what contradicts itself is theirs to check."""
+    return Message("answer.contradicts") if isinstance(note, Message) and note.code == "draws.none" else note
 
 
 def _together(messages: Iterable[Message], words: Catalogue) -> str:

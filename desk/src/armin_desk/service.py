@@ -42,6 +42,8 @@ from armin_desk.why import IdeaAsked, ReasonsAsked, said_idea, said_reasons
 __all__ = ["BundleLike", "LetterPage", "Service", "warm_up"]
 
 Row = Mapping[str, Value | None]
+FLOOR = 0.5 - 1e-9
+"""A plan that fails more often than it works is not offered."""
 MORE: dict[str, type[Asked]] = {"reasons": ReasonsAsked, "what_if": IdeaAsked}
 
 
@@ -168,9 +170,10 @@ class Service:
         return self.told(asked, self.plan(asked)) | {"reference": _reference()}
 
     def path(self, asked: Asked) -> dict[str, Any]:
-        """The cheapest plan for every confidence."""
+        """The cheapest plan for every confidence that a person may be offered: from one half on."""
         explainer = self._fitted(asked)
         path: RecoursePath = explainer.path(asked.row, locked=asked.locked)
+        path = replace(path, points=tuple(point for point in path.points if (point.share or 0.0) >= FLOOR))
         points = [
             point | {"recourse": self.told(asked, found)} for point, found in zip(path.to_list(), path, strict=True)
         ]
@@ -190,7 +193,7 @@ class Service:
     def reasons(self, asked: ReasonsAsked) -> dict[str, Any]:
         """What weighed in the decision, and where the person stands."""
         why = self._fitted(asked).reasons(asked.row, reference=asked.reference)
-        return why.to_dict() | self._said(asked, lambda words: said_reasons(why, words))
+        return why.to_dict() | self._said(asked, lambda words: said_reasons(why, words, asked.decision != "none"))
 
     def what_if(self, asked: IdeaAsked) -> dict[str, Any]:
         """What comes of a person's own idea, and the cheapest way from there."""
@@ -216,7 +219,7 @@ class Service:
         return {"said": {code: say(self.words[code]) for code in asked.languages}} if asked.languages else {}
 
     def letter(self, asked: LetterAsked) -> LetterPage | bytes:
-        """A letter to print, with the chosen plan; as PDF on request."""
+        """A notice of a decision that was made, or a sheet of information, with the chosen plan; as PDF on request."""
         from armin_desk.letter import write_letter
 
         choice = asked.choice
@@ -225,14 +228,28 @@ class Service:
             text = f"'choice' must be one of the {len(plans)} plans, counted from 0. Got {choice} instead."
             raise ProblemError.of_fields([("choice", "#/choice", text)])
         plans.insert(0, plans.pop(choice))
+        if asked.decided:
+            _check_decided(plans[0])
         explainer = self._fitted(asked)
         why = explainer.reasons(asked.row) if explainer.has_people else None
+        sender: dict[str, Any] = {"notice": False}
+        if asked.decided:
+            sender = {
+                "organisation": self.settings.organisation, "recipient": asked.recipient, "pack": self.settings.pack,
+                "fields": {**self.settings.fields, **asked.fields}, "applicant": asked.applicant,
+            }  # fmt: skip
         letter = write_letter(
-            plans, asked.row, schema=self.schema, language=asked.language, applicant=asked.applicant,
-            organisation=self.settings.organisation, recipient=asked.recipient, reference=asked.reference,
-            pack=self.settings.pack, fields={**self.settings.fields, **asked.fields}, locked=asked.locked,
-            templates=self.settings.templates, words=self._own, reasons=why,
-        )  # fmt: skip
+            plans,
+            asked.row,
+            schema=self.schema,
+            language=asked.language,
+            reference=asked.reference,
+            locked=asked.locked,
+            templates=self.settings.templates,
+            words=self._own,
+            reasons=why,
+            **sender,
+        )
         if asked.format == "html":
             return LetterPage(letter.html, letter.content_security_policy)
         with tempfile.TemporaryDirectory(prefix="armin-letter-") as folder:  # the writer of PDF wants a file
@@ -272,7 +289,7 @@ class Service:
             text = f"'point' goes with a path and without 'confidence'. Got {share:g}; leave one of them out."
             raise ProblemError.of_fields([("point", "#/point", text)])
         first = explainer.path(asked.row, locked=asked.locked).at(share)
-        if first is None or first.share is None or abs(first.share - share) > 1e-9:
+        if first is None or first.share is None or first.share < FLOOR or abs(first.share - share) > 1e-9:
             text = f"'point' must be the share of a point of this row's path. Got {share:g}; ask for the path again."
             raise ProblemError.of_fields([("point", "#/point", text)])
         if count == 1 or not first.changes:
@@ -313,6 +330,20 @@ class Service:
     def whole(self, row: Row) -> dict[str, Value | None]:
         """A prepared applicant's row with all columns."""
         return {name: row.get(name) for name in self.schema.names}
+
+
+def _check_decided(plan: Recourse) -> None:
+    """Refuse a notice of a decision that was not made, or that the model would not have made."""
+    text = ""
+    if plan.world.decision is None:
+        text = "'decided' goes with a decision, and 'decision' says that there is none. Leave one of them out."
+    elif any(note.code == "draws.none" for note in plan.notes):
+        text = (
+            "The model accepts every plausible way to fill in what is blank, so no notice says that it did not. "
+            "Check the row, or leave 'decided' out."
+        )
+    if text:
+        raise ProblemError.of_fields([("decided", "#/decided", text)])
 
 
 def _check_why(asked: Asked) -> None:

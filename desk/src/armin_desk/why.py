@@ -59,12 +59,14 @@ class IdeaAsked(PlanAsked):
     changes: dict[str, Value | None]
 
 
-def said_reasons(why: Reasons, words: Catalogue) -> dict[str, Any]:
-    """All that the page says about why."""
+def said_reasons(why: Reasons, words: Catalogue, decided: bool = True) -> dict[str, Any]:
+    """All that the page says about why; what is open is not taken for refused where nothing was ``decided``."""
     unit, where = why.standing.unit, why.chance
+    chance = Message("stand.chance", share=where.share, desired=why.wanted)
+    stand = [*([] if decided or not where.open else [chance]), *where.messages]
     return {
         "headline": why.headline.said(words),
-        "stand": [message.said(words) for message in where.messages],
+        "stand": [message.said(words) for message in stand],
         "place": where.to_dict(),
         "reasons": [
             {"sentence": _together(one.messages, words), "weight": said_weight(one.weight, unit).said(words)}

@@ -50,6 +50,7 @@ class Question(Printable):
         plan
     most : what telling saves at the best of these values
     now : what acting without telling costs, and for which share it works; None without a plan
+    decides : whether the blank itself is in the way: with all blanks told, nothing else needs to change
     """
 
     feature: Feature
@@ -65,6 +66,7 @@ class Question(Printable):
     least: float | None = None
     most: float = 0.0
     now: tuple[float, float | None] | None = None
+    decides: bool = False
 
     @property
     def free(self) -> float:
@@ -89,6 +91,8 @@ class Question(Printable):
         said = []
         if self.alone is not None and self.alone > 0:
             said.append(Message("question.alone", label=label, share=self.alone))
+        if self.decides:
+            return tuple(said or [Message("question.with_others", label=label)])
         if not self.matters and self.least is not None:
             return (*said, Message("question.same", label=label, n=n, share=self.least, saved=self.most))
         if not self.matters:
@@ -131,7 +135,8 @@ class Question(Printable):
         return {
             "feature": self.feature.name, "label": self.feature.title, "matters": self.matters, "alone": self.alone,
             "expected_cost": self.expected_cost, "saving": self.saving, "error": self.error, "no_plan": self.no_plan,
-            "undecided": self.undecided, "sure": self.sure, "worth": self.worth, "sentence": self.sentence,
+            "undecided": self.undecided, "sure": self.sure, "worth": self.worth, "decides": self.decides,
+            "sentence": self.sentence,
         }  # fmt: skip
 
 
@@ -190,12 +195,12 @@ class AskOrAct(Printable):
         if plan.world.accepted:
             stays = [] if plan.fresh is None else [Message("ask.stays", share=plan.fresh.share)]
             return [Message("ask.accepted"), *stays]
+        if plan.outcome == "tell":
+            return [Message("ask.all_told", blanks=blanks, share=self.sure)]
         best = next((question for question in self.questions if question.worth), None)
         if best is not None:
             first, *more = best.messages
             return [Message("ask.tell", label=best.feature.named, sentence=first), *more]
-        if plan.outcome == "tell":
-            return [Message("ask.all_told", blanks=blanks, share=self.sure)]
         if plan.outcome == "already_accepted":
             return [Message("ask.enough", share=self.sure)]
         if plan.found:
@@ -311,11 +316,13 @@ def _question(
         most = max(saved for _, saved in acting)
         beyond = max(CLEARLY * plan.cost, 2 * noise)
         matters = any(_other(plan, t, share, saved > beyond) for t, (share, saved) in zip(told, acting, strict=True))
-    if not matters and plan.cost is not None:
+    decides = plan.outcome == "tell"
+    matters = matters or decides
+    if (decides or not matters) and plan.cost is not None:
         saving, expected = 0.0, plan.cost
     return Question(
         feature, matters, alone, expected, saving, error, lost if lost > 1e-12 else 0.0, undecided, sure, told, least,
-        max(0.0, most), None if plan.cost is None else (plan.cost, plan.share),
+        max(0.0, most), None if plan.cost is None else (plan.cost, plan.share), decides,
     )  # fmt: skip
 
 

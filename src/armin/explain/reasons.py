@@ -147,8 +147,6 @@ def _accepted(fitted: Fitted, world: World, codes: FloatArray, where: Standing) 
     """Whether the decision is the desired one, as far as there is one."""
     if not world.blanks:
         return bool(fitted.decision.accepts(codes[None, :])[0])
-    if world.decision == "complete":
-        return False
     if world.decision == "blank":
         return bool(world.submitted)
     return where.share >= 0.5

@@ -42,6 +42,7 @@ class Notice:
     insists : whether protected traits are named as reasons too
     pack : what the letter must say
     told : what the company tells for it
+    notice : whether it is a notice of a decision; else it is information
     """
 
     plan: Recourse
@@ -55,6 +56,12 @@ class Notice:
     insists: bool = False
     pack: Pack = field(default_factory=lambda: read_pack("plain"))
     told: Told = field(default_factory=dict)
+    notice: bool = True
+
+    @property
+    def stated(self) -> bool:
+        """Whether it states a decision: one that was made."""
+        return self.notice and self.plan.world.decision is not None
 
     @property
     def kind(self) -> Kind:
@@ -135,27 +142,34 @@ def sections(notice: Notice) -> tuple[Section, ...]:
 def _decision(notice: Notice, _: Part) -> Section:
     say, plan, pack = notice.say, notice.plan, notice.pack
     blanks = "_row" if notice.row_decided else "_blanks" if plan.blanks else ""
+    if not notice.stated:
+        return _information(notice)
     if plan.outcome == "already_accepted":
         said = [say(f"decision.accepted{blanks}", share=plan.share)]
     else:
-        if plan.world.decision is None:
-            said = [_undecided(notice)]
-        else:
-            subject = notice.told.get("subject") or say(f"pack.action.{pack.action}_subject")
-            said = [say(f"pack.action.{pack.action}", subject=subject), say(f"decision.rejected{blanks}")]
+        subject = notice.told.get("subject") or say(f"pack.action.{pack.action}_subject")
+        said = [say(f"pack.action.{pack.action}", subject=subject), say(f"decision.rejected{blanks}")]
         if plan.found:
             said.append(say("decision.way_out"))
     return Section("decision", say("decision.title"), (" ".join(said),))
 
 
-def _undecided(notice: Notice) -> str:
-    """That nothing was decided, where a pack does not ask for a decision to be stated."""
+def _information(notice: Notice) -> Section:
+    """That this is no decision, where a pack does not ask for one to be stated; and what the program would say."""
     if notice.pack["decision"].required:
         raise ParameterError(
             f"A letter of the pack {notice.pack.name!r} states a decision, and the answer says that nothing has been "
             "decided (decision=None). Explain the row with decision='auto', or take pack='plain'."
         )
-    return notice.say("decision.undecided")
+    say, plan = notice.say, notice.plan
+    said = [] if notice.notice else [say("decision.information")]
+    if plan.outcome == "already_accepted":
+        told = plan.blanks and not plan.world.accepted
+        said.append(say("decision.would_accept_blanks" if told else "decision.would_accept", share=plan.share))
+    else:
+        said.append(say("decision.undecided" if plan.world.decision is None else "decision.told_refused"))
+        said += [say("decision.way_out")] if plan.found else []
+    return Section("decision", say("decision.title_information"), (" ".join(said),))
 
 
 def _reasons(notice: Notice, part: Part) -> Section:
@@ -196,7 +210,8 @@ def _weighed(notice: Notice, reasons: Reasons) -> Section:
         said = " ".join(message.said(notice.words) for message in one.in_letters)
         items.append(say("reason.coded", sentence=said, code=one.code) if one.code else said)
     intro = say("reasons.weighed") if items else say("reasons.unnamed")
-    return Section("reasons", say("reasons.title"), (intro,), tuple(items))
+    title = say("reasons.title" if notice.stated else "reasons.title_information")
+    return Section("reasons", title, (intro,), tuple(items))
 
 
 def _changed(notice: Notice) -> Section:

@@ -111,6 +111,7 @@ def write_letter(
     locked: Collection[str] = (),
     reasons: Reasons | None = None,
     protected: bool = False,
+    notice: bool = True,
 ) -> Letter:
     """Write the letter for one person.
 
@@ -137,6 +138,8 @@ def write_letter(
     reasons : what weighed in the decision, as ``explainer.reasons(row)`` says; without it the letter names as reasons
         what the plans change
     protected : whether the letter names protected traits as reasons too, if they weighed
+    notice : whether it is a notice of a decision that was made. False for a sheet of information: it states no
+        decision, is addressed to nobody and sent by nobody, so that it takes neither organisation nor fields
 
     Returns
     -------
@@ -155,15 +158,20 @@ def write_letter(
     True
     """
     plans = (recourses,) if isinstance(recourses, Recourse) else tuple(recourses)
+    if not notice and (applicant or organisation or recipient or fields or pack != "plain"):
+        raise ParameterError(
+            "A sheet of information (notice=False) is sent by nobody to nobody. Got an applicant, an organisation, a "
+            "recipient, fields or a pack; leave them out, or write a notice of a decision that was made."
+        )
     sheet = _sheet(
         language=language, applicant=applicant, organisation=organisation, recipient=recipient, reference=reference,
-        date=date, pack=pack, fields=fields, templates=templates, words=words,
+        date=date, pack=pack, fields=fields, templates=templates, words=words, notice=notice,
     )  # fmt: skip
     if isinstance(locked, str):
         raise ParameterError(f"'locked' must be a list of column names. Got the text {locked!r} instead.")
     _check_plans(plans, row, schema, locked)
     _check_reasons(reasons, row, schema)
-    notice = Notice(
+    content = Notice(
         plan=plans[0],
         others=tuple([plan for plan in plans[1:] if plan.changes][:MOST_ALTERNATIVES]),
         schema=schema,
@@ -175,10 +183,13 @@ def write_letter(
         insists=protected or sheet.told.get("protected_reasons") == "stated",
         pack=sheet.pack,
         told=sheet.told,
+        notice=notice,
     )
-    check_given(sheet.pack, sheet.told, notice.kind)
-    title = "letter.title" if notice.planned else "letter.title_short"
-    return sheet.letter(title, notice.plan.outcome, sections(notice), until=notice.until, model=notice.model)
+    check_given(sheet.pack, sheet.told, content.kind)
+    title = "letter.title_information"
+    if content.stated:
+        title = "letter.title" if content.planned else "letter.title_short"
+    return sheet.letter(title, content.plan.outcome, sections(content), until=content.until, model=content.model)
 
 
 def write_incomplete_notice(
@@ -257,6 +268,7 @@ class _Sheet:
     applicant: str
     reference: str
     templates: str | Path | None
+    notice: bool = True
 
     def letter(
         self,
@@ -270,6 +282,8 @@ class _Sheet:
         """The letter, laid out and looked through."""
         say, words = self.words.say, self.words
         sender, applicant = self.told.get("organisation") or (), self.applicant
+        draft = self.notice and not sender
+        greeting = say("letter.greeting", applicant=applicant) if applicant else say("letter.greeting_unknown")
         facts = [(say("letter.date"), words.date(self.date)), (say("letter.reference"), self.reference)]
         facts += [] if until is None else [(say("letter.valid_until"), words.date(until))]
         facts += [] if model is None else [(say("letter.model"), model)]
@@ -277,22 +291,22 @@ class _Sheet:
             "language": words.language,
             "outcome": outcome,
             "title": say(title),
-            "draft": "" if sender else say("letter.draft"),
-            "draft_short": "" if sender else say("letter.draft_short"),
+            "draft": say("letter.draft") if draft else "",
+            "draft_short": say("letter.draft_short") if draft else "",
             "organisation": sender[0] if sender else "",
             "contact": list(sender[1:]),
             "recipient": list(self.told.get("recipient") or ()),
             "applicant": applicant,
-            "greeting": say("letter.greeting", applicant=applicant) if applicant else say("letter.greeting_unknown"),
+            "greeting": greeting if self.notice else "",
             "facts": facts,
             "sections": parts,
-            "closing": say("letter.closing"),
+            "closing": say("letter.closing") if self.notice else "",
             "signatory": list(self.told.get("signatory") or ()),
             "texts": words.table,
         }
         html, text = render(context, self.templates)
         check_present(html, text, parts, sender if self.pack.sender else (), self.pack.name)
-        return Letter(html, text, words.language, self.reference, draft=not sender, pack=self.pack.name)
+        return Letter(html, text, words.language, self.reference, draft=draft, pack=self.pack.name)
 
 
 def _sheet(
@@ -307,6 +321,7 @@ def _sheet(
     fields: Given | None,
     templates: str | Path | None,
     words: OwnWords | None,
+    notice: bool = True,
 ) -> _Sheet:
     for name, text in (("applicant", applicant), ("organisation", organisation), ("reference", reference or "")):
         _check_text(name, text)
@@ -315,11 +330,11 @@ def _sheet(
     folder = {} if templates is None else check_words(read_words(templates))
     own = catalogue(language, {**(words or {}), **folder})
     chosen, day = read_pack(pack), date or datetime.date.today()
-    given = {**own.table["fields"], **(fields or {})}
+    given = {**own.table["fields"], **(fields or {})} if notice else {}
     given |= {name: value for name, value in (("organisation", organisation), ("recipient", recipient)) if value}
     told = tell(chosen, given, language, day)
     number = clean(reference or "") or new_reference()
-    return _Sheet(chosen, told, own, day, clean(applicant), number, templates)
+    return _Sheet(chosen, told, own, day, clean(applicant), number, templates, notice)
 
 
 def _until(day: datetime.date | None, date: datetime.date) -> datetime.date | None:

@@ -50,6 +50,7 @@ export class Cases {
     this.control = null;
     this.note = "";
     this.pasted = "";
+    this.decided = "not_yet"; // about the cases of this list
     // a file may be dropped anywhere: the browser would leave the page for it
     window.addEventListener("dragover", (event) => event.preventDefault());
     window.addEventListener("drop", (event) => {
@@ -88,9 +89,9 @@ export class Cases {
   }
 
   // an answer in words that this desk does not speak is worked out again
-  fromKept({ name, form: { row, typed = {}, why = {}, locked = [], hardness = {} }, answer, failed }) {
+  fromKept({ name, form: { row, typed = {}, why = {}, locked = [], hardness = {}, applied = this.decided }, answer, failed }) {
     const spoken = answer && answer.said && answer.said[current()] ? answer : null;
-    return { name: String(name), form: { row: { ...row }, typed, why, locked, hardness }, answer: spoken, failed: Boolean(failed) };
+    return { name: String(name), form: { row: { ...row }, typed, why, locked, hardness, applied }, answer: spoken, failed: Boolean(failed) };
   }
 
   fromTable([head, ...rows]) {
@@ -111,7 +112,7 @@ export class Cases {
 
   // columns by their name or label; what is no value stays as it was typed, to be looked at
   fromRow(given, place = 0) {
-    const form = { row: {}, typed: {}, why: {}, locked: [] };
+    const form = { row: {}, typed: {}, why: {}, locked: [], applied: this.decided };
     let name = "";
     for (const [key, value] of Object.entries(given)) {
       const feature = this.column(key);
@@ -216,7 +217,7 @@ export class Cases {
   keep() {
     if (!this.shown) return;
     const { form, answer } = this.desk.current();
-    const content = ({ row, typed, locked, hardness }) => JSON.stringify([row, typed, locked, hardness ?? {}]);
+    const content = ({ row, typed, locked, hardness, applied }) => JSON.stringify([row, typed, locked, hardness ?? {}, applied]);
     const whole = { row: Object.fromEntries(Object.keys(form.row).map((name) => [name, this.shown.form.row[name] ?? null])) };
     const same = content(form) === content({ ...this.shown.form, ...whole });
     if (!same) this.unsaved = true;
@@ -280,6 +281,25 @@ export class Cases {
     save("cases.csv", writeTable([head, ...rows]), "text/csv;charset=utf-8");
   }
 
+  // an answer belongs to a decision: another one makes it anew
+  decide(value) {
+    this.keep();
+    this.decided = value;
+    for (const one of this.list) {
+      if (one.form.applied !== value) Object.assign(one, { form: { ...one.form, applied: value }, answer: null });
+    }
+    if (this.shown) this.desk.show(this.shown);
+    this.unsaved = this.list.length > 0;
+    this.render();
+  }
+
+  decider() {
+    const select = h("select", { id: "cases-decided", "data-tool": "decided", autocomplete: "off", on: { change: () => this.decide(select.value) } },
+      ["not_yet", "refused"].map((value) => h("option", { value }, t(`cases_${value}`))));
+    select.value = this.decided;
+    return [h("label", { class: "label", for: "cases-decided" }, t("cases_decided")), h("span", { class: "pick" }, select)];
+  }
+
   // ---------------------------------------------------------------- what is seen
 
   // while many are worked on, only what has changed is shown anew, so that the focus stays where it is
@@ -315,7 +335,7 @@ export class Cases {
       this.button("cases_read", () => { if (paste.value.trim()) this.read(paste.value, ""); }),
       h("p", { class: "hint", role: "status", id: "cases-note" }, progress ? t(progress.word, progress) : this.note),
       progress ? h("progress", { id: "cases-bar", max: progress.all, "aria-label": t("cases_title"), prop: { value: progress.done } }) : null,
-      this.list.length ? [this.table(), this.tools()] : null,
+      this.list.length ? [this.decider(), this.table(), this.tools()] : null,
       this.keeper(),
     ));
     const again = focused && Array.from(box.querySelectorAll("[data-tool]")).find((one) => one.dataset.tool === focused);

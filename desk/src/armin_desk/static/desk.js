@@ -50,6 +50,12 @@ async function ask({ focus }) {
   const mine = new AbortController();
   control = mine;
   const body = requestOf(form.state(), hardness);
+  if (form.decided() === "accepted") {
+    answer = null;
+    show({ kind: "accepted" });
+    focusAnswer();
+    return;
+  }
   if (Object.values(body.row).every((value) => value === null)) {
     answer = null;
     show({ kind: "nothing" });
@@ -71,12 +77,13 @@ async function ask({ focus }) {
   }
 }
 
-function requestOf({ row, locked, why = {} }, difficulty = {}) {
+// who was refused asks about that; of everybody else nothing is taken for decided
+function requestOf({ row, locked, why = {}, applied = "" }, difficulty = {}) {
   const whole = Object.fromEntries(schema.features.map(({ name }) => [name, row[name] ?? null]));
   const hard = Object.fromEntries(Object.entries(difficulty).filter(([, how]) => how !== "usual"));
   const blank = Object.fromEntries(Object.entries(why).filter(([name, reason]) => reason && whole[name] === null));
   return {
-    row: whole, locked, languages: schema.languages,
+    row: whole, locked, languages: schema.languages, decision: applied === "refused" ? "auto" : "none",
     ...(Object.keys(hard).length ? { difficulty: hard } : {}), ...(Object.keys(blank).length ? { why: blank } : {}),
   };
 }
@@ -84,7 +91,8 @@ function requestOf({ row, locked, why = {} }, difficulty = {}) {
 const answerOf = (state_, signal) => patiently(() => postJson("recourse", requestOf(state_, state_.hardness), signal), signal);
 
 const letterOf = (one, signal) => patiently(() => postText("letter", {
-  ...requestOf(one.form, one.form.hardness), language: current(), applicant: one.name,
+  ...requestOf(one.form, one.form.hardness), language: current(),
+  ...(one.form.applied === "refused" ? { decided: true, applicant: one.name } : {}),
   ...(one.answer.reference ? { reference: one.answer.reference } : {}),
 }, signal), signal);
 
@@ -180,7 +188,7 @@ async function loadAsk(signal) {
     if (signal.aborted) return;
     mine.ask = unavailable(error) ? { questions: [] } : false;
   }
-  if (mine === answer) showBlanks();
+  if (mine === answer) { showBlanks(); showWhy(); }
 }
 
 async function loadReasons(signal) {
@@ -228,6 +236,7 @@ function sideCard(next) {
     [card(`state-${next.kind}`, h("h2", { id: "answer-title", tabindex: "-1" }, word), h("p", { class: "say" }, text), more)];
   if (next.kind === "working") return simple(t("work_title"), t("work_text"), h("div", { class: "progress", "aria-hidden": "true" }));
   if (next.kind === "stopped") return simple(t("stopped_title"), t("stopped_text"));
+  if (next.kind === "accepted") return simple(t("accepted_title"), t("accepted_text"));
   if (next.kind === "nothing") return simple(t("nothing_title"), t("nothing_text"));
   if (next.kind !== "failed") return simple(t("empty_title"), t("empty_text"), emptyPicture());
   const { reason } = next;
@@ -323,7 +332,7 @@ function showWhy() {
   const recourse = shown();
   if (recourse.outcome === "no_recourse") {
     extra.replaceChildren(...whyNot({
-      recourse, path: answer.path || null,
+      recourse, path: answer.path || null, ask: answer.ask || null,
       locked: schema.features.filter((feature) => answer.body.locked.includes(feature.name)),
       onUnlock: (name) => form.setLock(name, false, true),
       onSurest: () => { showPoint(answer.path.points.length - 1); focusAnswer(); },
@@ -478,12 +487,13 @@ function onEdit() {
 async function openLetter() {
   if (stale) await ask({ focus: false });
   if (stale || !answer || state.kind !== "answer") return;
-  const request = { ...answer.body };
+  const notice = Boolean(cases.shown) && answer.body.decision === "auto"; // a case worker has entered the decision
+  const request = { ...answer.body, ...(notice ? { decided: true } : {}) };
   if (answer.recourse.reference) request.reference = answer.recourse.reference;
   if (answer.point !== null) request.point = answer.path.points[answer.point].share;
   else Object.assign(request, answer.sure);
   if (answer.plans) request.choice = answer.plans[answer.choice].index;
-  letter.open(request);
+  letter.open(request, notice);
 }
 
 function empty() {

@@ -15,6 +15,8 @@ export class Form {
     this.features = features;
     this.onEdit = onEdit;
     this.onLock = onLock;
+    this.applied = byId("applied"); // what was decided, which everything depends on
+    this.applied.addEventListener("change", () => { this.complain(""); onEdit(); });
     this.locked = new Set();
     this.folded = new Set(); // sections that the reader has closed
     this.entries = new Map(features.map((feature) => [feature.name, { value: null, text: "", why: "" }]));
@@ -24,10 +26,22 @@ export class Form {
 
   // what stands in the form, so that it can be kept and brought back
   state() {
-    return { row: this.row(), locked: this.lockedNames(), typed: this.typed(), why: this.reasons() };
+    return { row: this.row(), locked: this.lockedNames(), typed: this.typed(), why: this.reasons(), applied: this.decided() };
   }
 
-  restore({ row, locked = [], typed = {}, why = {} }) {
+  // "refused", "not_yet", "accepted", or "" as long as nobody has said it
+  decided() {
+    return this.applied.querySelector("input:checked")?.value ?? "";
+  }
+
+  complain(text) {
+    byId("applied-error").textContent = text;
+    this.applied.classList.toggle("is-wrong", Boolean(text));
+  }
+
+  restore({ row, locked = [], typed = {}, why = {}, applied = "" }) {
+    for (const input of this.applied.querySelectorAll("input")) input.checked = input.value === applied;
+    this.complain("");
     this.locked = new Set(locked.filter((name) => this.feature(name)));
     for (const feature of this.features) {
       const value = row[feature.name] ?? null;
@@ -73,14 +87,16 @@ export class Form {
   }
 
   errors() {
-    return this.features.flatMap((feature) => {
+    const first = this.decided() ? [] : [{ name: "", message: t("applied_error") }];
+    return first.concat(this.features.flatMap((feature) => {
       const message = this.fields.get(feature.name).fault();
       return message ? [{ name: feature.name, message }] : [];
-    });
+    }));
   }
 
   showErrors(found) {
-    const errors = [];
+    const errors = found.filter((each) => each.name === "");
+    this.complain(errors.length ? errors[0].message : "");
     for (const feature of this.features) {
       const error = found.find((each) => each.name === feature.name);
       this.fields.get(feature.name).complain(error ? error.message : "");
@@ -92,7 +108,7 @@ export class Form {
     const head = h("p", { tabindex: "-1" }, t("error_summary", { n: errors.length }));
     summary.append(head, h("ul", null, errors.map((error) => h("li", null,
       h("a", {
-        href: `#${this.fields.get(error.name).id}`,
+        href: error.name ? `#${this.fields.get(error.name).id}` : "#applied",
         on: { click: (event) => { event.preventDefault(); this.focus(error.name); } },
       }, error.message)))));
     head.focus({ preventScroll: true });
@@ -100,6 +116,7 @@ export class Form {
   }
 
   focus(name) {
+    if (name === "") this.applied.querySelector("input").focus();
     const field = this.fields.get(name);
     if (!field) return;
     const section = field.box.closest("details");

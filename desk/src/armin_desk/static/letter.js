@@ -58,8 +58,10 @@ export class Letter {
     });
   }
 
-  open(request) {
+  // a sheet of information has no name on it
+  open(request, notice) {
     this.request = request;
+    for (const part of [this.name, byId("letter-apply"), this.dialog.querySelector("label")]) part.hidden = !notice;
     this.frame.contentDocument.body.replaceChildren();
     this.dialog.showModal();
     return this.write();

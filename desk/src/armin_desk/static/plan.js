@@ -89,7 +89,8 @@ export function planCard({ recourse, other, title, hard, onLock, onLetter, onCop
 }
 
 // model: { recourse, locked, path, onUnlock, onSurest }
-export function whyNot({ recourse, locked, path, onUnlock, onSurest }) {
+export function whyNot({ recourse, locked, path, ask, onUnlock, onSurest }) {
+  const opens = ask && ask.questions.some((question) => question.matters);
   const unsure = recourse.blanks.length > 0 && recourse.confidence.asked !== null;
   const most = unsure && path && path.points.length ? said(path) : null;
   return [
@@ -104,7 +105,7 @@ export function whyNot({ recourse, locked, path, onUnlock, onSurest }) {
         h("button", { type: "button", class: "quiet-button", on: { click: () => onUnlock(feature.name) } }, feature.unlock))),
       most ? h("li", null,
         h("button", { type: "button", class: "quiet-button", on: { click: onSurest } }, most.surest)) : null,
-      unsure ? h("li", null, t("tell_more")) : null,
+      opens ? h("li", null, t("tell_more")) : null,
       h("li", null, t("ask_human")),
     ),
   ];
@@ -130,12 +131,12 @@ export function blanksCard({ recourse, ask, onTell, feature, title }) {
     words && words.sentence && recourse.blanks.length > 1 ? h("p", null, words.sentence) : null,
     h("ul", { class: "blanks" }, recourse.blanks.map((blank) => {
       const question = advice.get(blank.feature);
-      return h("li", { class: question && question.matters && ask.best !== null ? "matters" : null },
+      return h("li", { class: question && question.matters && (question.decides || ask.best !== null) ? "matters" : null },
         h("div", { class: "blank-head" },
           h("strong", null, title(blank.feature)),
           question ? adviceBadge(question, ask) : null),
         question ? h("p", null, words.questions[blank.feature]) : null,
-        h("p", { class: "hint" }, blank.why ? `${t(blank.why === "private" ? "blank" : "not_known")}. ` : null, t(mode[blank.mode] || "mode_freeze")),
+        h("p", { class: "hint" }, blank.why ? `${t(blank.why === "private" ? "blank" : "not_known")}. ` : null, question && question.decides ? null : t(mode[blank.mode] || "mode_freeze")),
         question && question.matters ? h("button", {
           type: "button", class: "link-button", on: { click: () => onTell(blank.feature) },
         }, feature(blank.feature).tell) : null);
@@ -149,6 +150,6 @@ export function blanksCard({ recourse, ask, onTell, feature, title }) {
 
 // telling may change the plan and still not be worth it; then no blank is named best
 function adviceBadge(question, ask) {
-  const word = question.matters ? (ask.best === null ? "ask_maybe" : "ask_yes") : "ask_no";
-  return h("span", { class: `badge ${word === "ask_yes" ? "care" : "plain"}` }, t(word));
+  const word = question.decides ? "ask_decides" : question.matters ? (ask.best === null ? "ask_maybe" : "ask_yes") : "ask_no";
+  return h("span", { class: `badge ${word === "ask_yes" || word === "ask_decides" ? "care" : "plain"}` }, t(word));
 }
