@@ -8,8 +8,9 @@ from html import escape
 from typing import Any
 
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from armin import ARMIN
+from armin import ARMIN, ExpertOptions
 from armin.datasets import make_loans
 from armin.sampling.assess import assess
 from armin.schema import Feature, Order, Schema
@@ -107,8 +108,27 @@ def test_an_explainer_and_its_schema_are_read_at_a_glance() -> None:
     schema = Schema(features).with_rules(Order(("column2", "column1")))
     short = "<Schema: 80 features (column0, column1, column2, column3, column4, column5, …), 1 rule>"
     assert repr(schema) == short
-    shown = " ".join(repr(ARMIN("a model", schema, desired="yes")).split())
-    assert shown == f"ARMIN(classifier='a model', desired='yes', schema={short})"
+    explainer = ARMIN(LogisticRegression(), schema, desired="yes", options=ExpertOptions(time_limit=5.0))
+    assert repr(explainer).splitlines() == [
+        "ARMIN, not fitted",
+        "  classifier: LogisticRegression",
+        f"  schema: {short[9:-1]}",
+        "  desired: 'yes'",
+        "  time_limit: 5.0",
+    ]
+
+
+def test_a_fitted_explainer_is_a_few_short_lines() -> None:
+    explainer = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", cost=lambda *_: 1.0, max_changes=None)
+    lines = repr(explainer.fit(LOANS.X)).splitlines()
+    assert lines[0] == "ARMIN, fitted"
+    assert lines[1].endswith("ColumnTransformer, LogisticRegression; read as LinearModel")
+    assert [line.split(":")[0].strip() for line in lines[4:]] == ["max_changes", "cost"]
+    assert max(map(len, lines)) <= 122
+
+
+def test_a_schema_in_a_notebook_is_a_table() -> None:
+    schema = Schema(tuple(Feature(f"column{i}", "integer", lower=0, upper=9) for i in range(80)))
     assert "column79" in schema._repr_html_()
     assert not RAW.search(answers()["review"].text())
     assert "Feature(" not in ARMIN("a model", schema, desired="yes")._repr_html_()

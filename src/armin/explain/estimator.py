@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -92,6 +92,36 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         if expert:
             self.options = with_options(self.options, expert)
         return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """What it explains, and which parameters are not the usual ones; scikit-learn's own prints all that is inside.
+
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> loans = make_loans()
+        >>> ARMIN(loans.classifier, loans.schema, desired="approved", confidence=0.9).fit(loans.X)
+        ARMIN, fitted
+          classifier: Pipeline of ColumnTransformer, LogisticRegression; read as LinearModel
+          schema: 5 features (Age, Income, Purpose, Education, ExistingLoans)
+          desired: 'approved'
+          confidence: 0.9
+        """
+        fitted = getattr(self, "fitted_", None)
+        steps = [type(step).__name__ for _, step in getattr(self.classifier, "steps", ())]
+        made = f"{type(self.classifier).__name__}{' of ' * bool(steps)}{', '.join(steps)}"
+        lines = [
+            f"{type(self).__name__}, {'not fitted' if fitted is None else 'fitted'}",
+            f"classifier: {made}" + (f"; read as {type(fitted.read.model).__name__}" if fitted else ""),
+            f"schema: {repr(self.schema).removeprefix('<Schema: ').removesuffix('>')}",
+            f"desired: {self.desired!r}",
+        ]
+        for group in (self, self.options):
+            for one in fields(group):
+                value = getattr(group, one.name)
+                if one.default is not MISSING and one.name != "options" and not _same(value, one.default):
+                    lines.append(f"{one.name}: {value!r}")
+        flat = [" ".join(line.split()) for line in lines]
+        return "\n  ".join(line if len(line) <= 120 else f"{line[:119]}…" for line in flat)
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, around the same fitted classifier: that is what is explained."""
