@@ -196,10 +196,30 @@ def test_schema_makes_a_first_schema(desk: Desk) -> None:
 
 def test_version_and_help() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout == f"armin {armin.__version__}\n"
-    text = CliRunner().invoke(app, ["explain", "--help"], env={"COLUMNS": "200"}).stdout
+    text = CliRunner().invoke(app, ["explain", "--help-all"], env={"COLUMNS": "200"}).stdout
     assert "Exit codes: 0 every row has a plan" in text
     for option in ("--trust", "--json", "--time-limit", "--label-column", "--jobs", "--method", "--seed", "--bundle"):
         assert option in text
+
+
+@pytest.mark.parametrize("command", ["explain", "path", "ask"])
+def test_help_fits_on_a_screen_and_experts_ask_for_more(command: str) -> None:
+    short = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80"}).stdout
+    assert 24 <= len(short.splitlines()) <= 50
+    for option in ("--bundle", "--confidence", "--model", "--output", "--help-all"):
+        assert option in short
+    every = CliRunner().invoke(app, [command, "--help-all"], env={"COLUMNS": "80"}).stdout
+    assert "Experts' options" in every
+    for option in ("--sampler", "--time-limit", "--seed", "--resume", "--trusted-key"):
+        assert option not in short
+        assert option in every
+
+
+def test_commands_are_in_groups() -> None:
+    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).stdout
+    groups = [text.index(name) for name in ("─ Advise people ─", "─ Prepare a model ─", "─ Show ─")]
+    assert groups == sorted(groups)
+    assert "─ Commands" not in text  # none is left over
 
 
 COMMANDS = ("explain", "path", "ask", "letter", "schema", "pack", "inspect", "calibrate", "serve", "demo")

@@ -117,7 +117,7 @@ def advice(explainer: Any, world: World) -> tuple[Any, ...]:
 
 def shown_help(command: str) -> str:
     """The help of a command in one line, without the lines around it."""
-    done = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"})
+    done = CliRunner().invoke(app, [command, "--help-all"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"})
     return " ".join(re.sub(r"[^\w:,.]+", " ", done.output).split())
 
 

@@ -14,12 +14,15 @@ import typer
 from armin.cli.hygiene import tell
 from armin.errors import ArminError
 
-__all__ = ["EXIT_CODES", "app", "main", "told_plainly"]
+__all__ = ["ADVISE", "EXIT_CODES", "PREPARE", "SHOW", "app", "main", "told_plainly"]
 
 EXIT_CODES = (
     "Exit codes: 0 every row has a plan or is accepted already; 1 some row has no recourse, ran out of time before "
     "a plan was found, or could not be explained; 2 bad usage or bad input."
 )
+
+ADVISE, PREPARE, SHOW = "Advise people", "Prepare a model", "Show"
+"""Groups of commands."""
 
 app = typer.Typer(
     help="The least a person must change to be accepted by a model, even when some of their values are missing.",

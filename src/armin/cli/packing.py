@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armin.cli.app import app, told_plainly
+from armin.cli.app import PREPARE, app, told_plainly
 from armin.cli.hygiene import escaped, tell
 from armin.cli.options import BundleFile, Key, Listing, Settings, Training, spread
 from armin.cli.source import build_explainer, signing_key
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["inspect", "pack"]
 
 
-@app.command(cls=Listing)
+@app.command(cls=Listing, rich_help_panel=PREPARE)
 @spread
 def pack(
     training: Training,
@@ -123,7 +123,7 @@ def _prepared(file: Path | None) -> list[dict[str, Any]] | None:
     return people
 
 
-@app.command()
+@app.command(rich_help_panel=PREPARE)
 def inspect(
     bundle: BundleFile,
     json_: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from armin.cli.app import app, told_plainly
+from armin.cli.app import PREPARE, SHOW, app, told_plainly
 from armin.cli.files import check_columns, read_table, without_label
 from armin.cli.hygiene import escaped, tell
 from armin.cli.options import Key, Kind, Trust, TrustedKeys
@@ -29,7 +29,7 @@ MOST_LABELS = 10
 """With more labels than this, a column holds no decisions that have names."""
 
 
-@app.command("schema")
+@app.command("schema", rich_help_panel=PREPARE)
 def guess_schema(
     train: Annotated[str, typer.Argument(metavar="TRAIN", help="Training data; '-' reads standard input.")],
     label_column: Annotated[str | None, typer.Option(metavar="NAME", help="The column of the label, left out.")] = None,
@@ -66,7 +66,7 @@ def _names_to_give(labels: pd.Series[str] | None) -> str:
     return "\n" + "".join(f"# {line}\n" for line in lines)
 
 
-@app.command()
+@app.command(rich_help_panel=PREPARE)
 def calibrate(
     held_out: Annotated[str, typer.Argument(metavar="HELD_OUT", help="Complete rows that the model has not seen.")],
     bundle: Annotated[Path, typer.Option(metavar="FILE.armin", help="A bundle from 'armin pack'.")],
@@ -137,7 +137,7 @@ def _outcome(test: Calibration) -> str:
     return level + test.sentence
 
 
-@app.command()
+@app.command(rich_help_panel=SHOW)
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write the picture.")] = Path("out"),
     web: Annotated[bool, typer.Option("--web", help="Open the desk of armin-desk on built-in data instead.")] = False,
@@ -185,7 +185,7 @@ def _from_here(file: Path) -> Path:
     return whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else file
 
 
-@app.command("warm-up")
+@app.command("warm-up", rich_help_panel=PREPARE)
 def warm_up() -> None:
     """Compile the search now, so that nobody waits for it later: for container builds, or after an update.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armin.cli.answers import chosen, opened, write_parquet
-from armin.cli.app import app, told_plainly
+from armin.cli.app import ADVISE, app, told_plainly
 from armin.cli.files import read_table, shown
 from armin.cli.hygiene import cell, escaped, tell, visible
 from armin.cli.options import Answers, Kind, Output, Settings, Source
@@ -31,7 +31,7 @@ __all__ = ["recheck"]
 COLUMNS = ("row", "verdict", "before", "now", "asked", "as_is", "same_model", "sentence")
 
 
-@app.command()
+@app.command(rich_help_panel=ADVISE)
 def recheck(
     plans: Annotated[
         str, typer.Argument(metavar="PLANS", help="What 'armin explain --json' wrote; '-' reads standard input.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from armin.cli.app import app, told_plainly
+from armin.cli.app import ADVISE, app, told_plainly
 from armin.cli.options import Answers, Listing, People, Settings, Source, spread
 from armin.cli.run import ask_idea, ask_reasons, run
 from armin.cli.source import open_explainer, read_people
@@ -40,7 +40,10 @@ class Units(StrEnum):
     LOG_ODDS = "log-odds"
 
 
-@app.command(cls=Listing, epilog="Exit codes: 0 every row has reasons; 1 some row could not be looked at; 2 bad usage.")
+@app.command(
+    cls=Listing, rich_help_panel=ADVISE,
+    epilog="Exit codes: 0 every row has reasons; 1 some row could not be looked at; 2 bad usage.",
+)  # fmt: skip
 @spread
 def reasons(
     people: People,
@@ -67,7 +70,7 @@ def reasons(
 
 
 @app.command(
-    "what-if", cls=Listing,
+    "what-if", cls=Listing, rich_help_panel=ADVISE,
     epilog="Exit codes: 0 the idea is enough for every row, or a plan from there exists; 1 not so; 2 bad usage.",
 )  # fmt: skip
 @spread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from armin.cli.app import EXIT_CODES
+from armin.cli.app import ADVISE, EXIT_CODES, SHOW
 from armin.cli.options import Listing
 from armin_desk.cli.letter import letter
 from armin_desk.cli.serve import serve
@@ -14,5 +14,5 @@ __all__ = ["add_to"]
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(cls=Listing, epilog=EXIT_CODES)(letter)
-    app.command()(serve)
+    app.command(cls=Listing, rich_help_panel=ADVISE, epilog=EXIT_CODES)(letter)
+    app.command(cls=Listing, rich_help_panel=SHOW)(serve)
