@@ -225,8 +225,10 @@ def test_pins_fit_the_floors() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["test"]]
     for name, extra in project["project"]["optional-dependencies"].items():
-        wanted += [] if name in ("torch", "optbinning", "frames", "bundle") else extra  # not installed by make
+        wanted += [] if name in ("torch", "optbinning", "frames") else extra  # not installed by make
     pinned = pins()
+    desk = tomllib.loads((ROOT / "desk/pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted += [*desk["dependencies"][1:], *desk["optional-dependencies"]["pdf"]]  # the first is armin itself
     for text in wanted:
         need = Requirement(text)
         name = need.name.lower().replace("_", "-")
@@ -245,8 +247,11 @@ def test_pins_name_no_place() -> None:
      ("starlette", "1.3.1"), ("h11", "0.16"), ("onnx", "1.21"), ("cryptography", "46.0.7")],
 )  # fmt: skip
 def test_floors_are_above_known_holes(name: str, least: str) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    found = [Requirement(text) for extra in project["optional-dependencies"].values() for text in extra]
+    projects = [
+        tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"] for folder in (".", "desk")
+    ]
+    extras = [extra for project in projects for extra in project["optional-dependencies"].values()]
+    found = [Requirement(text) for extra in [*extras, projects[1]["dependencies"]] for text in extra]
     mine = [need for need in found if need.name == name]
     assert mine
     assert all(str(need.specifier) == f">={least}" for need in mine)
