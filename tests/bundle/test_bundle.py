@@ -46,7 +46,6 @@ from armin.sampling import (
     GaussianCopula,
     Marginal,
     MICEImputer,
-    Mixture,
     NativeMissing,
     NearestDonors,
 )
@@ -105,7 +104,6 @@ WORLDS = given(
             NearestDonors(7),
             ForestDonors(trees=2),
             GaussianCopula(),
-            Mixture([NearestDonors(), ChainedEquations()], [1, 2]),
         ]
     ),
     cost=st.sampled_from(
@@ -321,15 +319,15 @@ def test_no_more_training_rows_than_it_says(tmp_path: Path) -> None:
 def test_slim_leaves_out_what_is_not_looked_at_and_answers_the_same(world: World) -> None:
     codes, row = world.schema.encode(world.X), world.schema.encode(world.row)[0]
     chained, forest = ChainedEquations().fit(codes, world.schema), ForestDonors(trees=2).fit(codes, world.schema)
-    mixture, mice = Mixture([chained, forest], [1, 1]).fit(codes, world.schema), MICEImputer().fit(codes, world.schema)
-    thin = [chained.slim(), forest.slim(), *mixture.slim().members_, mice.slim().chain_]
+    mice = MICEImputer().fit(codes, world.schema)
+    thin = [chained.slim(), forest.slim(), mice.slim().chain_]
     assert all(len(np.unique(values)) == 1 for one in thin for values in one.marginal_.observed_)
     assert not hasattr(mice.slim().chain_, "start_")
-    for sampler in (chained, forest, mixture):
+    for sampler in (chained, forest):
         before, after = (one.sample(row, 30, np.random.default_rng(0)).values for one in (sampler, sampler.slim()))
         np.testing.assert_array_equal(before, after)
     np.testing.assert_array_equal(mice.impute(row), mice.slim().impute(row))
-    whole = [chained, forest, *mixture.members_, mice.chain_]
+    whole = [chained, forest, mice.chain_]
     assert all(len(np.unique(one.marginal_.observed_[1])) > 10 for one in whole)  # those at hand keep theirs
     assert hasattr(mice.chain_, "start_")
 
@@ -342,8 +340,6 @@ def test_each_says_what_it_keeps(world: World) -> None:
     assert "all training values of level." in said[str(chained)]
     assert "the training values of amount, rate, as donors." in said[str(chained)]
     assert "as donors" not in said[str(normal)]
-    mixture = Mixture([NearestDonors(), Marginal()], [1, 1]).fit(codes, world.schema)
-    assert [one.partition(",")[0] for one in mixture.kept()] == ["NearestDonors", "Marginal"]
     table = TableCost({"city": {"Lima": 0.5}}, "l2").fit(codes, world.schema)
     assert [one.partition(",")[0] for one in table.kept()] == ["TableCost", "WeightedL2"]
     marginal = Marginal().fit(codes, world.schema)

@@ -598,7 +598,7 @@ def test_aliases() -> None:
 
 @pytest.mark.parametrize("spec", ["mice", "", None, 3, Uniform, MeanImputer()])
 def test_unknown_samplers_are_refused(spec: Any) -> None:
-    with pytest.raises(ParameterError, match="'chained', 'copula', 'donors', 'forest', 'marginal', 'mixture'"):
+    with pytest.raises(ParameterError, match="'chained', 'copula', 'donors', 'forest', 'marginal', 'private'"):
         as_sampler(spec)
 
 

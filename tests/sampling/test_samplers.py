@@ -26,7 +26,6 @@ from armin.sampling import (
     ForestDonors,
     GaussianCopula,
     Marginal,
-    Mixture,
     NearestDonors,
     Sampler,
     Uniform,
@@ -45,8 +44,6 @@ SMALL: dict[str, Any] = {
     "matching": ChainedEquations(sweeps=2, rounds=1, donors=3),
     "forest": ForestDonors(trees=3, sweeps=2, rounds=1),
     "copula": GaussianCopula(sweeps=4),
-    "mixture": Mixture((Marginal(), NearestDonors(k=3)), rows=5),
-    "weighted": Mixture((Uniform(), GaussianCopula(sweeps=2)), weights=(1, 3)),
 }
 
 
@@ -97,7 +94,6 @@ NORMAL: dict[str, tuple[Any, int, float]] = {
     "forest": (ForestDonors(trees=30, leaf=5, sweeps=8), 60, 0.06),
     "copula": (GaussianCopula(), 2000, 0.02),
     "donors": (NearestDonors(k=100), 60, 0.02),
-    "mixture": (Mixture((ChainedEquations(sweeps=15), GaussianCopula()), weights=(1, 1)), 300, 0.02),
 }
 
 
@@ -125,7 +121,7 @@ def test_two_blanks_of_a_joint_normal(name: str, at: float) -> None:
     assert_conditional_normal(values[:, 1:], at, effective, slack)
 
 
-@pytest.mark.parametrize("name", ["normal", "matching", "forest", "copula", "mixture"])
+@pytest.mark.parametrize("name", ["normal", "matching", "forest", "copula"])
 def test_blanks_at_random_in_training_do_not_bias(name: str) -> None:
     sampler, effective, slack = NORMAL[name]
     schema, X = joint_normal(3000, 3)
@@ -151,8 +147,8 @@ TABLE = np.array([[0.20, 0.05, 0.05], [0.05, 0.25, 0.05], [0.02, 0.08, 0.25]])
 
 @pytest.mark.parametrize(
     "sampler",
-    [ChainedEquations(), ForestDonors(max_rows=None), NearestDonors(), Mixture((ChainedEquations(), NearestDonors()))],
-    ids=["chained", "forest", "donors", "mixture"],
+    [ChainedEquations(), ForestDonors(max_rows=None), NearestDonors()],
+    ids=["chained", "forest", "donors"],
 )
 @pytest.mark.parametrize("given_code", [0, 2])
 def test_a_known_table(sampler: Any, given_code: int) -> None:
@@ -243,28 +239,9 @@ def test_restricting_a_regression_changes_nothing(numbers: Any) -> None:
             assert other.doubt(full[:, free]) == pytest.approx(one.doubt(full), abs=1e-9)
 
 
-def test_a_mixture_draws_by_weight_and_learns_who_is_right() -> None:
-    schema, X = joint_normal(600, 12)
-    row = np.array([2.0, np.nan, np.nan])
-    rng = np.random.default_rng(13)
-    half = Mixture((Uniform(), Marginal()), weights=(1, 3)).fit(X, schema)
-    outside = np.abs(half.sample(row, 4000, rng).values[:, 1]) > 6  # the uniform member alone goes there: 88 %
-    assert abs(outside.mean() - 0.25 * 0.88) < Z * np.sqrt(0.22 * 0.78 / 4000)
-    learnt = Mixture((Uniform(), Marginal(), ChainedEquations(numbers="normal"))).fit(X, schema)
-    assert learnt.weights_[2] > 0.8
-    assert learnt.weights_[0] < 0.01
-    assert learnt.weights_.sum() == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     ("sampler", "message"),
     [
-        (Mixture(()), "at least one sampler"),
-        (Mixture("forest"), "at least one sampler"),  # type: ignore[arg-type]
-        (Mixture((Marginal,)), "sampler objects"),  # type: ignore[arg-type]
-        (Mixture((Marginal(),), weights=(1, 2)), "'weights' must be 1 numbers"),
-        (Mixture((Marginal(),), weights=(0,)), "not all 0"),
-        (Mixture((Marginal(),), rows=0), "'rows'"),
         (ForestDonors(trees=0), "'trees'"),
         (ForestDonors(leaf=0), "'leaf'"),
         (ForestDonors(rounds=-1), "'rounds'"),
@@ -284,7 +261,6 @@ def test_bad_parameters_are_refused(sampler: Any, message: str) -> None:
 def test_names() -> None:
     assert isinstance(as_sampler("forest"), ForestDonors)
     assert isinstance(as_sampler("copula"), GaussianCopula)
-    assert isinstance(as_sampler("mixture"), Mixture)
     assert all(isinstance(sampler, Sampler) for sampler in SMALL.values())
 
 
@@ -298,4 +274,4 @@ def test_the_page_lists_every_sampler_as_it_describes_itself() -> None:
 
 def test_what_is_compared_by_default_is_not_a_matter_of_order() -> None:
     assert compared_samplers() == tuple(sorted(compared_samplers()))
-    assert set(compared_samplers()) == set(SAMPLERS.all()) - {"auto", "mixture", "private", "uniform"}
+    assert set(compared_samplers()) == set(SAMPLERS.all()) - {"auto", "private", "uniform"}

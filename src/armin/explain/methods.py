@@ -49,7 +49,7 @@ class ARMIN(Explainer):
     desired : the label, or labels, that the person wants
     threshold : accept when the desired labels' probability is at least this; None for what ``predict`` says
     cost : "tlps", "mps", "l1", "l2", "changes", a function, or a cost object
-    sampler : "chained", "copula", "donors", "forest", "marginal", "mixture", "uniform", a function, or a sampler
+    sampler : "chained", "copula", "donors", "forest", "marginal", "uniform", a function, or a sampler
     confidence : the share of completions that must be accepted, in (0, 1]
     promise : the share of *real people* with the same blanks who must be accepted when each follows their own plan, in
         (0, 1), or a :class:`~armin.promise.Promise`. The confidence is then chosen by a test on held-out people, once

@@ -24,7 +24,6 @@ from armin.sampling.copula import GaussianCopula
 from armin.sampling.custom import FromCallable
 from armin.sampling.donors import NearestDonors
 from armin.sampling.forest import ForestDonors
-from armin.sampling.mixture import Mixture
 from armin.sampling.native import NativeMissing
 from armin.sampling.private import PrivateCopula
 from armin.sampling.simple import Marginal, Uniform
@@ -47,7 +46,6 @@ __all__ = [
     "MICEImputer",
     "Marginal",
     "MeanImputer",
-    "Mixture",
     "NativeMissing",
     "NearestDonors",
     "PrivateCopula",

@@ -21,7 +21,7 @@ __all__ = ["Question", "accepting", "random_parameters", "random_row", "random_s
 
 METHODS = ("explain", "path", "alternatives", "ask", "what_if", "reasons", "explain_many", "stress", "recheck")
 METHOD_WEIGHTS = (3, 3, 3, 1.5, 1.5, 1.5, 1, 0.3, 0.7)
-SAMPLERS = {"chained": 5, "donors": 5, "marginal": 3, "copula": 2, "uniform": 2, "mixture": 0.7, "forest": 0.3}
+SAMPLERS = {"chained": 5, "donors": 5, "marginal": 3, "copula": 2, "uniform": 2, "forest": 0.7}
 COSTS = {"tlps": 6, "mps": 1, "l1": 1, "l2": 1, "changes": 1}
 
 
