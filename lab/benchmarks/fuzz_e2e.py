@@ -134,7 +134,8 @@ def run(seconds: float, seed: int, jobs: int, wall: float, time_limit: float) ->
             tally.add(case)
             if case.faults and case.faults[-1].law in ("the process died", "too slow"):
                 worker.stop()
-                worker = workers[workers.index(worker)] = Worker(time_limit)
+                place = workers.index(worker)
+                worker = workers[place] = Worker(time_limit)
             if over:
                 worker.stop()
                 workers.remove(worker)
