@@ -12,9 +12,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from armin import ARMIN, Schema
+from armin.bundle import load_bundle, save_bundle
 from armin.errors import ModelError
 from armin.explain.advise import pose
 from armin.explain.calibrate import run_trials
@@ -236,6 +242,69 @@ def test_the_weight_of_the_row_lets_nothing_suffice_without_it():
     everything_but_the_row = problem.weights[:-1].sum()
     assert not problem.enough(float(everything_but_the_row))
     assert solve(problem, "enumerate").status in (Status.OPTIMAL, Status.INFEASIBLE)
+
+
+# models that have never seen a blank
+
+
+def tolerant(kind: str, *, blanks: bool) -> tuple[ARMIN, pd.DataFrame, np.ndarray]:
+    """A model that takes blanks, trained with some or without, and complete people whom it rejects."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({
+        "income": rng.integers(0, 60, 500).astype(float), "debt": rng.integers(0, 30, 500).astype(float),
+        "town": rng.choice(["a", "b", "c"], 500),
+    })  # fmt: skip
+    y = np.where(X["income"] - X["debt"] + 9 * (X["town"] == "a") + rng.normal(0, 4, 500) > 18, "yes", "no")
+    seen = X.copy()
+    if blanks:
+        seen[["income", "town"]] = X[["income", "town"]].where(rng.random((500, 2)) > 0.2, None)
+        seen["income"] = seen["income"].astype(float)
+    final = {"forest": RandomForestClassifier(20, random_state=0), "boosting": HistGradientBoostingClassifier()}[kind]
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["town"]), remainder="passthrough", sparse_threshold=0
+    )
+    model = make_pipeline(encoder, final).fit(seen, y)
+    explainer = ARMIN.from_settings(model, Schema.infer(X), desired="yes", n_samples=20, n_fresh=100).fit(seen)
+    return explainer, X[model.predict(X) == "no"], y
+
+
+@pytest.mark.parametrize("column", ["income", "town"])
+@pytest.mark.parametrize("kind", ["forest", "boosting"])
+def test_a_rejected_person_does_not_read_that_nothing_needs_to_change_since_a_blank_is_tolerated(kind, column):
+    explainer, rejected, _ = tolerant(kind, blanks=False)
+    accepted_with_blank = 0
+    for i in range(12):
+        row = rejected.iloc[i].to_dict() | {column: None}
+        answer = explainer.explain(row)
+        assert (answer.world.decision, answer.world.reapply) == ("complete", "disclosed")
+        assert answer.outcome != "already_accepted"
+        accepted_with_blank += bool(answer.world.submitted)
+        assert [note.code for note in answer.notes].count("notes.never_blank") == 1
+        assert explainer.set_params(decision="blank").explain(row).world.decision == "blank"  # the user's word
+        assert explainer.set_params(decision="auto").current.never_blank(explainer.schema.encode(row)[0])
+    assert column == "town" or accepted_with_blank  # it would have answered, and wrongly
+
+
+@pytest.mark.parametrize("kind", ["forest", "boosting"])
+def test_whether_a_model_knows_blanks_is_learned_column_by_column_and_kept(kind, tmp_path):
+    explainer, rejected, _ = tolerant(kind, blanks=True)
+    save_bundle(tmp_path / "b.armin", explainer, trust=True)
+    for one in (explainer, load_bundle(tmp_path / "b.armin", trust=True).explainer):
+        for blank, decision in ((["income"], "blank"), (["town", "income"], "blank"), (["debt"], "complete")):
+            row = rejected.iloc[0].to_dict() | dict.fromkeys(blank)
+            assert one.explain(row).world.decision == decision
+        assert one.explain(rejected.iloc[0].to_dict() | {"debt": None, "town": None}).world.decision == "complete"
+
+
+def test_a_model_that_fills_blanks_by_itself_knows_them_in_the_columns_that_it_fills():
+    X = pd.DataFrame({"a": np.arange(60.0), "b": np.arange(60.0)[::-1] % 7, "c": np.arange(60.0) % 5})
+    y = np.where(X["a"] > 30, "yes", "no")
+    encoder = make_column_transformer((SimpleImputer(), ["b"]), remainder="passthrough")
+    model = make_pipeline(encoder, RandomForestClassifier(5, random_state=0)).fit(X, y)
+    explainer = ARMIN.from_settings(model, Schema.infer(X), desired="yes", n_samples=10, n_fresh=0).fit(X)
+    assert explainer.explain({"a": 3, "b": None, "c": 1}).world.decision == "blank"
+    assert explainer.explain({"a": None, "b": 1, "c": 1}).world.decision == "complete"
+    assert explainer.explain({"a": None, "b": None, "c": 1}).world.decision == "complete"
 
 
 # values that are to be reached

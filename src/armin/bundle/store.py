@@ -43,6 +43,7 @@ LEARNED = (
     "calibrations_",
     "held_out_",
     "background_",
+    "blank_columns_",
 )
 """What an explainer has learned, by the names under which it is stored."""
 
@@ -271,8 +272,8 @@ def _explainer(
             settings[name] = NativeMissing(judge=learned[f"{name}_"])
     explainer = method.from_settings(model, schema, **settings)
     cost, sampler, imputer = (learned.pop(name, None) for name in ("cost_", "sampler_", "imputer_"))
-    along = learned.pop("along_", None)
-    explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin, along=along)
+    along, blanks = learned.pop("along_", None), learned.pop("blank_columns_", None)
+    explainer.bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin, along=along, blank_columns=blanks)
     explainer.__dict__.update(learned)
     return explainer
 

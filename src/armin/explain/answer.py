@@ -66,7 +66,10 @@ def make_recourse(
         "solver": solution.solver,
         "nodes": solution.nodes,
         "conditioned": sample.kept,
-        "notes": sample.notes + _stuck(stated, locked) + _beyond(schema, stated.row),
+        "notes": sample.notes
+        + _stuck(stated, locked)
+        + _beyond(schema, stated.row)
+        + _never_blank(fitted, world, stated.row),
         "seconds_by_step": steps or {},
         "bound": float(stated.cost.finish(solution.bound)) if np.isfinite(solution.bound) else solution.bound,
         "world": world,
@@ -210,6 +213,14 @@ def _stuck(stated: Stated, locked: Collection[str]) -> tuple[Message, ...]:
         if features[i].blank_mode == "shift" and features[i].name not in locked and i not in movable
     )
     return (Message("stuck.shift", features=stuck),) if stuck else ()
+
+
+def _never_blank(fitted: Fitted, world: World, row: FloatArray) -> tuple[Message, ...]:
+    """A note where a model that would answer is not taken at its word, since it has never seen such a blank."""
+    never = fitted.never_blank(row)
+    if not never or not world.answers or fitted.settings.decision != "auto" or world.decision != "complete":
+        return ()
+    return (Message("notes.never_blank", labels=tuple(feature.named for feature in never)),)
 
 
 def _beyond(schema: Schema, row: FloatArray) -> tuple[Message, ...]:

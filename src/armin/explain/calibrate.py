@@ -85,10 +85,7 @@ def tested_people(fitted: Fitted, people: FloatArray, masks: BoolArray) -> BoolA
     if not tested.any() or fitted.settings.decision is None:
         return tested
     blank = np.where(masks, np.nan, people)
-    if fitted.settings.decision == "complete":
-        takes = np.zeros(len(people), dtype=bool)
-    else:
-        takes = np.array([t and fitted.refusal(row) is None for t, row in zip(tested, blank, strict=True)])
+    takes = np.array([t and fitted.decides(row) for t, row in zip(tested, blank, strict=True)])
     for who, rows in ((tested & takes, blank), (tested & ~takes, people)):
         if who.any():
             tested[who] &= ~fitted.decision.accepts(rows[who])

@@ -41,6 +41,7 @@ from armin.explain.settings import Settings, Solving
 from armin.explain.stress import Kind, StressTest, stress_test
 from armin.explain.threads import in_one_thread, one_thread
 from armin.explain.why import Whys
+from armin.models.fills import filled_positions
 from armin.models.oracle import Oracle
 from armin.problem import Problem
 from armin.promise import Calibration
@@ -167,7 +168,8 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
             sampler = deepcopy(as_sampler(spec)).fit(codes, self.schema)
         if isinstance(sampler, AutoSampler):
             logging.getLogger("armin").info("%s", sampler.message)
-        self.bind(like, cost=cost, sampler=sampler, along=along)
+        blank_columns = [self.schema.names[i] for i in np.flatnonzero(np.isnan(codes).any(axis=0)).tolist()]
+        self.bind(like, cost=cost, sampler=sampler, along=along, blank_columns=blank_columns)
         self.background_ = chosen_people(codes, self.random_state)
 
     @property
@@ -197,6 +199,7 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         imputer: Imputer | None = None,
         origin: Origin | None = None,
         along: Carried | None = None,
+        blank_columns: Collection[str] | None = None,
     ) -> Self:
         """Put a classifier and what was learned before together, without learning anything.
 
@@ -206,6 +209,7 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         cost, sampler, imputer : fitted
         origin : the fingerprints of the bundle that all this comes from, if it does
         along : what training rows have in the columns that are carried along
+        blank_columns : the columns in which training rows had blanks; None if that is not known
 
         Returns
         -------
@@ -219,8 +223,10 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         self.fitted_ = Fitted(
             self.schema, tuple(decision.target.labels), like, decision, oracle, read, cost, sampler, self._settings(),
             imputer, isinstance(self.sampler, NativeMissing), oracle is not decision,
-            origin=origin or Origin.of(self.schema),
+            origin=origin or Origin.of(self.schema), blank_columns=self._known_blanks(decision, blank_columns),
         )  # fmt: skip
+        if blank_columns is not None:
+            self.blank_columns_ = list(blank_columns)
         if along is not None:
             self.along_ = along
         self._checked = ()
@@ -228,6 +234,13 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         self.n_features_in_ = len(self.schema)
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
         return self
+
+    def _known_blanks(self, decision: Oracle, learned: Collection[str] | None) -> frozenset[str] | None:
+        """The columns in which the model knows blanks: training rows had some, or a step of its own fills them."""
+        if learned is None:
+            return None
+        filled = filled_positions(self.classifier, len(decision.taken))
+        return frozenset(learned) | {decision.taken[i] for i in filled}
 
     def check(self) -> None:
         """Refuse parameters that cannot be meant; ``fit`` does so by itself."""

@@ -21,7 +21,7 @@ from armin.problem.remembered import Remembered
 from armin.recourse.origin import Origin
 from armin.sampling import Imputer, RowSampler, Sampler, row_sampler
 from armin.sampling.obeying import obeying
-from armin.schema import Carried, Rows, Schema
+from armin.schema import Carried, Feature, Rows, Schema
 
 __all__ = ["Fitted", "ReadyRows", "read_row"]
 
@@ -81,6 +81,8 @@ class Fitted:
     remembered : options of features by their values; found out once for each value
     ready : samplers that were made ready for a row
     origin : the fingerprints of all this
+    blank_columns : the columns in which the model knows blanks: it was trained on some, or fills them itself. None if
+        that was not learned
     """
 
     schema: Schema
@@ -100,6 +102,7 @@ class Fitted:
     remembered: Remembered = None  # type: ignore[assignment]  # made below
     ready: ReadyRows = None  # type: ignore[assignment]
     origin: Origin | None = None
+    blank_columns: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         # what was found out about another schema, model, cost or sampler does not hold here
@@ -153,6 +156,29 @@ class Fitted:
     def varied(self, **settings: Any) -> Fitted:
         """The same with other settings."""
         return replace(self, settings=replace(self.settings, **settings))
+
+    def never_blank(self, codes: FloatArray) -> tuple[Feature, ...]:
+        """The blanks of a row in columns in which the model has seen none, as far as is known."""
+        if self.blank_columns is None:
+            return ()
+        return tuple(
+            feature
+            for feature, blank in zip(self.schema, np.isnan(codes).tolist(), strict=True)
+            if blank and not feature.is_carried and feature.name not in self.blank_columns
+        )
+
+    def decides(self, codes: FloatArray) -> bool:
+        """Whether the model has decided, or will decide, about a row (D,) with its blanks.
+
+        With ``decision="auto"`` it is not enough that it gives an answer: forests and encoders take a blank that they
+        have never seen without a word. It must know blanks in these columns, or the user says that it does.
+        """
+        settings = self.settings
+        if self.refusal(codes) is not None or settings.decision in ("complete", None):
+            return False
+        if settings.decision == "blank" or settings.reapply != "disclosed" or self.native:
+            return True
+        return not self.never_blank(codes)
 
     def refusal(self, codes: FloatArray) -> str | None:
         """Why the model cannot decide about a row with these blanks; None if it can."""

@@ -122,8 +122,11 @@ class ARMIN(Explainer):
         imputer: Imputer | None = None,
         origin: Origin | None = None,
         along: Carried | None = None,
+        blank_columns: Collection[str] | None = None,
     ) -> Self:
-        super().bind(like, cost=cost, sampler=sampler, imputer=imputer, origin=origin, along=along)
+        super().bind(
+            like, cost=cost, sampler=sampler, imputer=imputer, origin=origin, along=along, blank_columns=blank_columns
+        )
         self.calibrations_: dict[Pattern, Calibration] = {}
         self.held_out_ = False
         return self

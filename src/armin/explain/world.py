@@ -13,7 +13,7 @@ __all__ = ["World", "find_world"]
 
 
 def find_world(fitted: Fitted, codes: FloatArray) -> World:
-    """The world of one row (D,): as the settings say, or for "auto" as the model's answer to the row says."""
+    """The world of one row (D,): as the settings say, or for "auto" as the model knows blanks."""
     settings = fitted.settings
     if not np.isnan(codes).any():
         return World(settings.decision if settings.decision != "auto" else "complete", "disclosed", False, None)
@@ -35,9 +35,10 @@ def find_world(fitted: Fitted, codes: FloatArray) -> World:
             "which can only be followed where nothing is blank. Use reapply='disclosed', or "
             "ExpertOptions(method='blackbox')."
         )
-    return World(
-        "blank" if settings.decision == "auto" else settings.decision, settings.reapply, True, _verdict(fitted, codes)
-    )
+    decision = settings.decision
+    if decision == "auto":
+        decision = "blank" if fitted.decides(codes) else "complete"
+    return World(decision, settings.reapply, True, _verdict(fitted, codes))
 
 
 def _verdict(fitted: Fitted, codes: FloatArray) -> bool:
