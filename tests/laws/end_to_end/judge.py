@@ -27,6 +27,8 @@ SLACK = 1e-9
 MOST_ACTIONS = 20_000
 MOST_ROWS = {"quick": 60_000, "slow": 8_000}
 """Rows that the user's model is asked about for one brute force; what is beyond is a random choice of actions."""
+MOST_CALLS = {"quick": 8_000, "slow": 800}
+"""Calls of the user's model for one brute force, each about one action."""
 
 
 def same_answer(one: Recourse, other: Recourse) -> bool:
@@ -314,7 +316,8 @@ class Judge:
         cheaper = np.flatnonzero(
             finished < bound - 1e-7 * max(1.0, abs(bound)) if np.isfinite(bound) else finished < np.inf
         )
-        rows = MOST_ROWS["slow" if self.slow else "quick"] // max(1, len(posed.sample.values))
+        speed = "slow" if self.slow else "quick"
+        rows = min(MOST_CALLS[speed], MOST_ROWS[speed] // max(1, len(posed.sample.values)))
         if cheaper.size > rows:
             cheaper = self.rng.choice(cheaper, rows, replace=False)
         asked = level * posed.sample.weights.sum()
