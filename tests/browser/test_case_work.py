@@ -56,7 +56,7 @@ def test_many_fields_stand_in_sections_that_fold(visit: Callable[..., Visit], n:
         # of two values: why it is blank is asked only where it is
         why = v.field("Field 3").get_by_label("Prefer not to say")
         expect(why).to_be_hidden()
-        v.field("Field 3").get_by_label("Not told").check()
+        v.field("Field 3").get_by_label("Left blank").check()
         why.check()
         v.page.get_by_label("Field 0", exact=True).fill("")
         with v.page.expect_request("**/api/v1/recourse") as asked:
@@ -92,7 +92,7 @@ def test_why_something_is_blank_reaches_the_desk_and_its_answer(visit: Callable[
     v.load("Kim")
     v.page.get_by_label("Income", exact=True).fill("")
     menu = v.page.get_by_label("Why this is blank: Income")
-    assert menu.locator("option").all_inner_texts() == ["Not told", "I do not know", "Prefer not to say"]
+    assert menu.locator("option").all_inner_texts() == ["Left blank", "I do not know", "Prefer not to say"]
     menu.select_option("private")
     with v.page.expect_request("**/api/v1/recourse") as asked:
         v.ask()

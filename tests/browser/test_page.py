@@ -296,12 +296,12 @@ def test_form_comes_from_the_schema(visit: Callable[..., Visit], loan_bundle: An
     expect(v.page.locator("[data-feature]")).to_have_count(len(loan_bundle.schema.names))
     age = v.page.get_by_label("Age", exact=True)
     assert [age.get_attribute(name) for name in ("type", "inputmode", "autocomplete")] == ["text", "numeric", "off"]
-    expect(v.field("Age")).to_contain_text("The model knows 20 to 70.")
+    expect(v.field("Age")).to_contain_text("Usual values are 20 to 70.")
     expect(v.field("Income")).to_contain_text("From $0 to $250,000.")
     options = v.page.get_by_label("Education", exact=True).locator("option").all_inner_texts()
     why = ["I do not know", "Prefer not to say"]
-    assert options == ["Not told", "HighSchool", "Bachelor", "Masters", "Doctorate", *why]
-    assert v.page.get_by_label("Why this is blank: Age").locator("option").all_inner_texts() == ["Not told", *why]
+    assert options == ["Left blank", "HighSchool", "Bachelor", "Masters", "Doctorate", *why]
+    assert v.page.get_by_label("Why this is blank: Age").locator("option").all_inner_texts() == ["Left blank", *why]
     v.page.locator("#locks summary").click()
     assert v.page.get_by_role("switch", name=re.compile("^I cannot change this")).count() == 3
     v.check_access()

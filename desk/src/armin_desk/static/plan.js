@@ -136,7 +136,7 @@ export function blanksCard({ recourse, ask, onTell, feature, title }) {
           h("strong", null, title(blank.feature)),
           question ? adviceBadge(question, ask) : null),
         question ? h("p", null, words.questions[blank.feature]) : null,
-        h("p", { class: "hint" }, blank.why ? `${t(blank.why === "private" ? "blank" : "not_known")}. ` : null, question && question.decides ? null : t(mode[blank.mode] || "mode_freeze")),
+        h("p", { class: "hint" }, blank.why ? `${t(blank.why === "private" ? "blank" : "not_known")}. ` : null, !recourse.changes.length ? null : t(mode[blank.mode] || "mode_freeze")),
         question && question.matters ? h("button", {
           type: "button", class: "link-button", on: { click: () => onTell(blank.feature) },
         }, feature(blank.feature).tell) : null);
@@ -150,6 +150,7 @@ export function blanksCard({ recourse, ask, onTell, feature, title }) {
 
 // telling may change the plan and still not be worth it; then no blank is named best
 function adviceBadge(question, ask) {
-  const word = question.decides ? "ask_decides" : question.matters ? (ask.best === null ? "ask_maybe" : "ask_yes") : "ask_no";
+  const idle = ask.act_now === null ? "ask_alone" : "ask_no"; // without a plan there is nothing that needs no telling
+  const word = question.decides ? "ask_decides" : question.matters ? (ask.best === null ? "ask_maybe" : "ask_yes") : idle;
   return h("span", { class: `badge ${word === "ask_yes" || word === "ask_decides" ? "care" : "plain"}` }, t(word));
 }
