@@ -359,8 +359,9 @@ def test_health_metrics_and_openapi(client):
 
 
 def test_the_page_and_every_answer_carry_the_headers(client):
-    for response in (client.get("/"), client.get("/nowhere"), client.post("/api/v1/recourse", json={"row": ROW})):
-        assert response.headers["cache-control"] == "no-store"
+    answers = [client.get("/nowhere"), client.post("/api/v1/recourse", json={"row": ROW})]
+    assert {answer.headers["cache-control"] for answer in answers} == {"no-store"}
+    for response in (client.get("/"), *answers):
         assert response.headers["x-content-type-options"] == "nosniff"
         assert "default-src 'none'" in response.headers["content-security-policy"]
         assert "unsafe" not in response.headers["content-security-policy"]
@@ -572,6 +573,24 @@ def test_odd_headers(client, headers, status):
         assert response.status_code == 200
     else:
         is_problem(response, status)
+
+
+@pytest.mark.parametrize("path", ["/", "/desk.js", "/desk.css", "/icon.svg", "/words.json?languages=de"])
+def test_a_browser_keeps_the_files_of_the_page_and_asks_whether_they_are_the_same(client, path):
+    plain = client.get(path, headers={"Accept-Encoding": "identity"})
+    packed = client.get(path, headers={"Accept-Encoding": "gzip"})
+    assert (plain.status_code, plain.content) == (200, packed.content)
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert {plain.headers["vary"], packed.headers["vary"]} == {"Accept-Encoding"}
+    assert int(packed.headers["content-length"]) < len(plain.content) or path == "/icon.svg"
+    tag = plain.headers["etag"]
+    assert (tag, plain.headers["cache-control"]) == (packed.headers["etag"], "no-cache")
+    same = client.get(path, headers={"If-None-Match": tag})
+    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
+    assert client.get(path, headers={"If-None-Match": '"another"'}).status_code == 200
+    head = client.head(path, headers={"Accept-Encoding": "identity"})
+    assert (head.status_code, head.headers["content-length"]) == (200, str(len(plain.content)))
 
 
 def test_wrong_methods_and_paths_are_problems(client):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -198,25 +200,40 @@ def _add_page(app: FastAPI, service: Service) -> list[str]:
     paths = []
     for file in files:
         path = "/" if file.name == "index.html" else f"/{file.name}"
-        app.get(path, include_in_schema=False)(_sender(file))
+        app.api_route(path, methods=["GET", "HEAD"], include_in_schema=False)(_sender(file))
         paths.append(path)
 
-    @app.get("/words.json", include_in_schema=False)
+    @app.api_route("/words.json", methods=["GET", "HEAD"], include_in_schema=False)
     async def words(request: Request) -> Response:
         """The page's own words, in the first of the wanted languages that the desk has."""
         wanted = request.query_params.get("languages", "")[:200].split(",")
-        return JSONAnswer(service.page_words(wanted))
+        return _file(request, *_kept(bytes(JSONAnswer(service.page_words(wanted)).body)), "application/json")
 
     return [*paths, "/words.json"]
 
 
-def _sender(file: Path) -> Callable[[], Any]:
-    body = file.read_bytes()
+def _sender(file: Path) -> Callable[[Request], Any]:
+    body, packed, tag = _kept(file.read_bytes())
 
-    async def send() -> Response:
-        return Response(body, media_type=KINDS[file.suffix])
+    async def send(request: Request) -> Response:
+        return _file(request, body, packed, tag, KINDS[file.suffix])
 
     return send
+
+
+def _kept(body: bytes) -> tuple[bytes, bytes, str]:
+    """A file of the page, compressed, and with a tag by which a browser knows it again."""
+    return body, gzip.compress(body, mtime=0), f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+def _file(request: Request, body: bytes, packed: bytes, tag: str, kind: str) -> Response:
+    """A file of the page, which says nothing about anybody: a browser keeps it, and asks whether it has changed."""
+    headers = {"Cache-Control": "no-cache", "ETag": tag, "Vary": "Accept-Encoding"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        body, headers = packed, headers | {"Content-Encoding": "gzip"}
+    return Response(body, media_type=kind, headers=headers)
 
 
 async def _of_http(_: Request, error: Exception) -> Response:

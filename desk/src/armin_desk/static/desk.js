@@ -588,7 +588,7 @@ function showPeople() {
     h("ul", { class: "people" }, people.map((person) => h("li", null,
       h("button", {
         type: "button", class: "person",
-        on: { click: () => replaceForm({ row: person.row }, person.loaded) },
+        on: { click: () => replaceForm({ row: person.row, applied: form.decided() }, person.loaded) },
       }, h("strong", null, person.name), person.story ? h("span", null, person.story) : null)))));
 }
 
