@@ -32,7 +32,7 @@ from sklearn.preprocessing import (
 )
 
 from armin import ARMIN
-from armin.explain.memory import GuessingJudge, guessed_wrong
+from armin.explain.memory import SurrogateJudge, mismatched
 from armin.models.alike import takes_alike
 from armin.models.inputs import shared_columns
 from armin.models.oracle import Oracle
@@ -127,10 +127,10 @@ def test_a_wrong_guess_about_a_row_with_blanks_is_found_among_others() -> None:
     holes[:, 2] = np.nan
     right = oracle.accepts(holes)
     for change in (False, True):
-        guess = GuessingJudge(None, oracle)  # type: ignore[arg-type]  # which is not asked
+        guess = SurrogateJudge(None, oracle)  # type: ignore[arg-type]  # which is not asked
         guess.supposed(codes, oracle.accepts(codes))
         guess.supposed(holes, np.array([right[0], right[1] ^ change]))
-        assert guessed_wrong([guess, None]).tolist() == [change, False]
+        assert mismatched([guess, None]).tolist() == [change, False]
 
 
 @settings(max_examples=100, deadline=None)

@@ -24,7 +24,8 @@ from armin.errors import ParameterError
 from armin.explain.advise import pose
 from armin.explain.answer import fresh_validity
 from armin.explain.draw import Sample
-from armin.explain.judge import Judged, MisreadError, _increasing, judge, judge_choices, judge_path
+from armin.explain.judge import Judged, _increasing, judge, judge_choices, judge_path
+from armin.explain.verify import SurrogateMismatch
 from armin.models.kinds import Above, LinearModel
 from armin.problem import Problem, Solution, Status, required_weight
 from armin.promise import LEVELS, Promise, Trials, choose_level
@@ -213,9 +214,9 @@ def test_a_model_that_disagrees_about_the_row_with_its_blanks_is_noticed(reapply
     assert posed.world.submitted is False
     judge(explainer.current, posed.world, posed.stated, posed.stated.problem)
     contrary = with_model(explainer, Contrary(explainer.fitted_.decision)).current
-    with pytest.raises(MisreadError):
+    with pytest.raises(SurrogateMismatch):
         judge(contrary, posed.world, posed.stated, posed.stated.problem)
-    with pytest.raises(MisreadError):
+    with pytest.raises(SurrogateMismatch):
         judge_path(contrary, posed.world, posed.stated)
 
 

@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from armin import ARMIN, Promise, Schema
 from armin.bundle import inspect_bundle, load_bundle, save_bundle
 from armin.errors import ParameterError, SchemaError
-from armin.explain.memory import GuessingJudge, guessed_wrong
+from armin.explain.memory import SurrogateJudge, mismatched
 from armin.schema import AtMostOne, Carried, Feature
 
 ZIPS = [f"{z:05d}" for z in range(30)]
@@ -141,7 +141,7 @@ def test_law_judges_asked_together_say_what_each_says(final: str, seed: int) -> 
     for i in range(5):
         told = {"id": rng.choice([f"N{i}", None]), "zip": rng.choice(ZIPS), "income": 20, "debt": 5, "when": None}
         fitted, codes = explainer(final).current.at(told)
-        guess = GuessingJudge(fitted.read, fitted.decision)
+        guess = SurrogateJudge(fitted.read, fitted.decision)
         rows = np.repeat(codes[None], 6, axis=0)
         rows[:, SCHEMA.position("income")] = rng.integers(10, 100, 6)
         said = fitted.decision.accepts(rows)
@@ -149,7 +149,7 @@ def test_law_judges_asked_together_say_what_each_says(final: str, seed: int) -> 
         guess.supposed(rows, np.append(~said[:1], said[1:]) if lied else said)
         guesses.append(guess)
         expected.append(lied)
-    assert guessed_wrong([*guesses, None]).tolist() == [*expected, False]
+    assert mismatched([*guesses, None]).tolist() == [*expected, False]
 
 
 def test_one_row_that_the_model_refuses_has_no_say_about_the_others() -> None:
@@ -158,12 +158,12 @@ def test_one_row_that_the_model_refuses_has_no_say_about_the_others() -> None:
     codes = SCHEMA.encode(rows)
     codes[:, ALONG] = 0.0
     strange = explainer("linear").current.carrying(Carried({"id": ["x"], "zip": ["99999"], "when": [None]})).decision
-    guesses = [GuessingJudge(explainer("linear").current.read, judge) for judge in [*judges, strange]]
+    guesses = [SurrogateJudge(explainer("linear").current.read, judge) for judge in [*judges, strange]]
     for guess, row in zip(guesses, [*codes, codes[0]], strict=True):
         guess.supposed(row[None], np.zeros(1, dtype=bool))
-    assert not guessed_wrong(guesses[:-1]).any()
+    assert not mismatched(guesses[:-1]).any()
     with pytest.raises(ValueError, match="unknown categories"):
-        guessed_wrong(guesses)
+        mismatched(guesses)
 
 
 class Spy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -375,7 +375,7 @@ def test_the_combiners_of_other_libraries_are_asked() -> None:
 def test_what_columns_make_together_is_guessed_right_for_fresh_completions(
     final: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from armin.explain import judge
+    from armin.explain import verify
 
     seen = []
 
@@ -384,8 +384,8 @@ def test_what_columns_make_together_is_guessed_right_for_fresh_completions(
         seen.append(bool(wrong.any()))
         return wrong
 
-    guessed = judge.guessed_wrong
-    monkeypatch.setattr(judge, "guessed_wrong", watched)
+    guessed = verify.mismatched
+    monkeypatch.setattr(verify, "mismatched", watched)
     encode = make_column_transformer((OneHotEncoder(), ["home"]), remainder=StandardScaler())
     model = make_pipeline(FunctionTransformer(ratios), encode, clone(FINALS[final])).fit(PEOPLE, ANSWERS)
     schema = SCHEMA.update(immutable=["home"])

@@ -22,7 +22,8 @@ from armin.datasets.amputate import mcar
 from armin.errors import DataError, ParameterError
 from armin.explain.advise import advise, advise_path, pose
 from armin.explain.calibrate import run_trials
-from armin.explain.judge import MisreadError, judge, judge_path
+from armin.explain.judge import judge, judge_path
+from armin.explain.verify import SurrogateMismatch
 from armin.problem import Status
 from armin.promise import LEVELS, Calibration, Pattern, Promise, Trials, choose_level
 from armin.solve import solve, solve_path, stop_when, stopped
@@ -345,7 +346,7 @@ def test_where_the_model_disagrees_with_its_reading_the_model_alone_decides_who_
     codes = LOANS.schema.encode(LOANS.applicant)[0]
     trusting = pose(explainer.current, codes, (), 0.75)
     assert odd.accepts(trusting.sample.values).any()  # the reading alone is misled
-    with pytest.raises(MisreadError):
+    with pytest.raises(SurrogateMismatch):
         judge(explainer.current, trusting.world, trusting.stated, trusting.stated.problem, drawn=trusting.drawn)
     answer = explainer.explain(LOANS.applicant)
     assert answer == advise(explainer.current.varied(trusts=False), codes)
@@ -358,7 +359,7 @@ def test_a_path_notices_a_misread_model_too() -> None:
     misread(explainer)
     codes = LOANS.schema.encode(LOANS.applicant)[0]
     posed = pose(explainer.current, codes, (), 0.75)
-    with pytest.raises(MisreadError):
+    with pytest.raises(SurrogateMismatch):
         judge_path(explainer.current, posed.world, posed.stated, drawn=posed.drawn)
     path = explainer.path(LOANS.applicant)
     alone = advise_path(explainer.current.varied(trusts=False), codes, (), 0.75)

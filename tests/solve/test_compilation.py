@@ -394,7 +394,8 @@ from worlds import make_world
 world = make_world(2, "boosting")
 row = world.X.iloc[0].to_dict() | {"amount": None, "rate": None}
 for sampler in SAMPLERS.all():
-    explainer = ARMIN(world.classifier, world.schema, desired="yes", n_samples=30, sampler=sampler).fit(world.X)
+    settings = {"desired": "yes", "n_samples": 30, "sampler": sampler}
+    explainer = ARMIN.from_settings(world.classifier, world.schema, **settings).fit(world.X)
     for _ in range(2):
         explainer.explain(row)
 for imputer in IMPUTERS.all():

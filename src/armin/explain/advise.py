@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from armin.arrays import FloatArray
 from armin.explain.answer import accepted_as_is, make_recourse
@@ -13,9 +12,7 @@ from armin.explain.draw import Sample, candidates_of, draw, fresh_of, row_stream
 from armin.explain.fitted import Fitted
 from armin.explain.judge import (
     Judged,
-    MisreadError,
     at_level,
-    guessed,
     judge_choices,
     judge_path,
     judge_until_fresh,
@@ -23,6 +20,7 @@ from armin.explain.judge import (
 )
 from armin.explain.others import dominates
 from armin.explain.state import state
+from armin.explain.verify import SurrogateMismatch, solve_then_verify
 from armin.explain.ways import find_lesser, find_ways, way_of
 from armin.explain.world import find_world
 from armin.problem import Status
@@ -32,9 +30,7 @@ from armin.recourse import Recourse, RecoursePath
 from armin.recourse.world import World
 from armin.words import Message
 
-__all__ = ["Posed", "advise", "advise_others", "advise_path", "carefully", "pose"]
-
-Found = TypeVar("Found")
+__all__ = ["Posed", "advise", "advise_others", "advise_path", "pose"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,30 +69,8 @@ def _posed(
     locked: Collection[str],
     level: float,
 ) -> Posed:
-    drawn = fitted.reads and world.conditioned and bool(sample.kept)
+    drawn = fitted.uses_surrogate and world.conditioned and bool(sample.kept)
     return Posed(world, sample, fresh, state(fitted, world, codes, sample, locked, level), drawn)
-
-
-def carefully(fitted: Fitted, work: Callable[[Fitted], Found]) -> Found:
-    """Do the work with the model as it was read; where the model itself disagrees, again with the model alone.
-
-    The reading answers first, whatever it is asked; then the model is asked about all of it in one call. Each time, all
-    solves of the work share one time limit.
-    """
-
-    def timed(one: Fitted) -> Found:
-        return work(one.varied(solving=one.settings.solving.metered()))
-
-    if fitted.guess is not None:
-        return timed(fitted)  # whoever guesses compares
-    if fitted.reads:
-        found, right = guessed(fitted, timed)
-        if right and found is not None:
-            return found
-    try:
-        return timed(fitted)
-    except MisreadError:
-        return timed(fitted.varied(trusts=False))
 
 
 def advise(
@@ -111,7 +85,7 @@ def advise(
     locked : features that this person cannot change
     calibration : a test on real people: the answer is then the point of the path that it chose
     """
-    return carefully(fitted, lambda one: _advise(one, codes, locked, calibration))
+    return solve_then_verify(fitted, lambda one: _advise(one, codes, locked, calibration))
 
 
 def _advise(fitted: Fitted, codes: FloatArray, locked: Collection[str], calibration: Calibration | None) -> Recourse:
@@ -146,8 +120,8 @@ def _worked_out(
 
 def _accepted(fitted: Fitted, world: World, codes: FloatArray, start: float) -> Recourse:
     """The model accepts the row as it stands; it is asked whether that is so, and how far telling would change it."""
-    if fitted.reads and not fitted.decision.accepts(codes[None, :])[0]:
-        raise MisreadError
+    if fitted.uses_surrogate and not fitted.decision.accepts(codes[None, :])[0]:
+        raise SurrogateMismatch
     n = max(fitted.settings.options.n_fresh, fitted.settings.options.n_samples, 1)
     fresh = draw(fitted, world, codes, n, row_stream(fitted.settings.random_state, codes, "fresh"))
     return accepted_as_is(fitted, world, codes, fresh, {"sampling": time.perf_counter() - start})
@@ -167,7 +141,7 @@ def _from_path(fitted: Fitted, posed: Posed, level: float) -> Judged:
 
 def advise_path(fitted: Fitted, codes: FloatArray, locked: Collection[str], level: float) -> RecoursePath:
     """The cheapest action for every confidence; ``level`` is the one that was asked for."""
-    return carefully(fitted, lambda one: _path(one, codes, locked, level))
+    return solve_then_verify(fitted, lambda one: _path(one, codes, locked, level))
 
 
 def _path(fitted: Fitted, codes: FloatArray, locked: Collection[str], level: float) -> RecoursePath:
@@ -190,7 +164,7 @@ def advise_others(
     fitted: Fitted, codes: FloatArray, count: int, locked: Collection[str], calibration: Calibration | None
 ) -> tuple[Recourse, ...]:
     """Several plans to choose from, the cheapest first; none if there is no plan or nothing needs to be done."""
-    return carefully(fitted, lambda one: _others(one, codes, count, locked, calibration))
+    return solve_then_verify(fitted, lambda one: _others(one, codes, count, locked, calibration))
 
 
 def _others(

@@ -11,11 +11,11 @@ import pandas as pd
 
 from armin.arrays import BoolArray, FloatArray
 from armin.errors import DataError, ParameterError
-from armin.explain.advise import carefully
 from armin.explain.draw import candidates_of
 from armin.explain.fitted import Fitted
 from armin.explain.judge import Judged, judge_path
 from armin.explain.state import state
+from armin.explain.verify import solve_then_verify
 from armin.explain.world import find_world
 from armin.problem.stated import Stated
 from armin.promise import LEVELS, Calibration, Trials, choose_level
@@ -181,7 +181,7 @@ def _one_trial(
     """At which levels there is a plan, and at which it works."""
     fitted, person = fitted.alone(person)
     row = np.where(mask, np.nan, person)
-    stated, judged = carefully(fitted, lambda one: _advised(one, row, locked))
+    stated, judged = solve_then_verify(fitted, lambda one: _advised(one, row, locked))
     planned, worked = np.zeros(levels.size, dtype=bool), np.zeros(levels.size, dtype=bool)
     if not judged:
         return planned, worked
@@ -205,7 +205,7 @@ def _advised(fitted: Fitted, row: FloatArray, locked: tuple[str, ...]) -> tuple[
     world = find_world(fitted, row)
     sample = candidates_of(fitted, world, row)
     stated = state(fitted, world, row, sample, locked, fitted.settings.confidence)
-    drawn = fitted.reads and world.conditioned and bool(sample.kept)
+    drawn = fitted.uses_surrogate and world.conditioned and bool(sample.kept)
     return stated, judge_path(fitted, world, stated, drawn=drawn)[0]
 
 

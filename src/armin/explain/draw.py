@@ -104,7 +104,11 @@ def draw(fitted: Fitted, world: World, codes: FloatArray, n: int, rng: np.random
         return Sample(draws.values, draws.weights)
     seen: list[Looked] = []
     found = condition(
-        fitted.ready.at(codes), n, rng, lambda rows: contradicts(fitted, world, rows, seen), repeats=fitted.reads
+        fitted.ready.at(codes),
+        n,
+        rng,
+        lambda rows: contradicts(fitted, world, rows, seen),
+        repeats=fitted.uses_surrogate,
     )
     notes: tuple[Message, ...] = ()
     if not found.conditioned:
@@ -125,7 +129,7 @@ def contradicts(fitted: Fitted, world: World, completions: FloatArray, seen: lis
     """
     if not world.conditioned:
         return np.zeros(completions.shape[0], dtype=bool)
-    if fitted.reads:
+    if fitted.uses_surrogate:
         apart = different(completions)
         inputs = fitted.read.encode(completions if apart is None else completions[apart[0]])
         if seen is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache, partial
@@ -22,9 +22,7 @@ from armin.explain.advise import advise, advise_others, advise_path, pose
 from armin.explain.ask import AskOrAct, ask_or_act
 from armin.explain.compare import Comparison, compare, sampled_by
 from armin.explain.fitted import Fitted
-from armin.explain.judge import MisreadError
 from armin.explain.many import TableRows, each_row, foreseen, question_of, stored, tracked
-from armin.explain.memory import GuessingJudge, guessed_wrong
 from armin.explain.parameters import (
     AnswerParameters,
     ExpertOptions,
@@ -40,6 +38,7 @@ from armin.explain.recheck import recheck
 from armin.explain.settings import Settings, Solving
 from armin.explain.stress import Kind, StressTest, stress_test
 from armin.explain.threads import in_one_thread, one_thread
+from armin.explain.verify import SurrogateMismatch, solve_all_then_verify
 from armin.explain.why import Whys
 from armin.models.fills import filled_positions
 from armin.models.oracle import Oracle
@@ -571,35 +570,33 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         Whatever a row makes the model raise belongs to that row.
         """
         fitted = self.current
-        answers: list[Recourse | Failure | None] = []
-        guesses: list[GuessingJudge | None] = []
-        for label, row in rows:
-            one = fitted
+        answers: dict[int, Recourse | Failure] = {}
+        tasks: dict[int, tuple[Fitted, Callable[[Fitted], Recourse | Failure]]] = {}
+        for i, (label, row) in enumerate(rows):
             try:
                 one, codes = fitted.at(row, locked)
-                one = one.guessing() if one.reads and self._guesses else one
-                answers.append(self._explain(one, codes, locked))
-            except MisreadError:
-                answers.append(None)
-            except Exception as error:
-                answers.append(Failure(label, foreseen(error)))
-            guesses.append(one.guess)
-        again = np.array([answer is None for answer in answers])
-        try:
-            again |= guessed_wrong(guesses)
-        except Exception:  # about which of the rows, the model does not say: each is asked about alone
-            again[:] = True
-        for i in np.flatnonzero(again).tolist():
-            label, row = rows[i]
-            try:
-                answers[i] = self._explain(*fitted.at(row, locked), locked)
             except Exception as error:
                 answers[i] = Failure(label, foreseen(error))
-        return [answer for answer in answers if answer is not None]
+            else:
+                tasks[i] = one, partial(self._explain_or_fail, label=label, codes=codes, locked=locked)
+        every = tasks.values()
+        found = solve_all_then_verify(every) if self._verifies_blocks else [work(one) for one, work in every]
+        answers.update(zip(tasks, found, strict=True))
+        return [answers[i] for i in range(len(rows))]
+
+    def _explain_or_fail(
+        self, fitted: Fitted, label: Any, codes: FloatArray, locked: tuple[str, ...]
+    ) -> Recourse | Failure:
+        try:
+            return self._explain(fitted, codes, locked)
+        except SurrogateMismatch:
+            raise
+        except Exception as error:
+            return Failure(label, foreseen(error))
 
     @property
-    def _guesses(self) -> bool:
-        """Whether rows may be explained by the reading of the model, if it is compared with the model afterwards."""
+    def _verifies_blocks(self) -> bool:
+        """Whether rows may be explained by the surrogate and verified together."""
         return True
 
     def _prepare_many(self, fitted: Fitted, rows: Iterable[Mapping[str, Any]], locked: Collection[str]) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 from armin.arrays import BoolArray, FloatArray
 from armin.costs import Cost
 from armin.errors import DataError, ParameterError, RefusedError
-from armin.explain.memory import GuessingJudge
+from armin.explain.memory import SurrogateJudge
 from armin.explain.settings import Settings
 from armin.models.encoding import ReadClassifier
 from armin.models.kinds import BlackBox
@@ -60,7 +60,7 @@ class ReadyRows:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted explainer without its estimator's clothes; vary it with ``dataclasses.replace``.
+    """The immutable state of a fitted explainer; vary it with ``dataclasses.replace``.
 
     Attributes
     ----------
@@ -112,8 +112,8 @@ class Fitted:
             object.__setattr__(self, "ready", ReadyRows(self.sampler, self.schema))
 
     @property
-    def reads(self) -> bool:
-        """Whether the reading of the model may stand in for the model until the answer is judged."""
+    def uses_surrogate(self) -> bool:
+        """Whether the model as arrays may stand in for the model until the answer is verified."""
         return self.settings.trusts and not self.stricter and not isinstance(self.read.model, BlackBox)
 
     def at(self, row: Rows | pd.Series[Any], locked: Collection[str] = ()) -> tuple[Fitted, FloatArray]:
@@ -143,15 +143,15 @@ class Fitted:
         one = self.carrying(self.carried.only(codes[places[:1]].astype(np.intp)))
         return one, np.where(np.isin(np.arange(codes.size), places), 0.0, codes)
 
-    def guessing(self) -> Fitted:
-        """The same with the reading of the model as judge, which keeps what it was asked."""
-        guess = GuessingJudge(self.read, self.oracle)
-        return replace(self, oracle=guess, decision=guess)
+    def by_surrogate(self) -> Fitted:
+        """The same with the surrogate as judge, which keeps what it was asked."""
+        judge = SurrogateJudge(self.read, self.oracle)
+        return replace(self, oracle=judge, decision=judge)
 
     @property
-    def guess(self) -> GuessingJudge | None:
-        """The reading of the model, if that is the judge."""
-        return self.oracle if isinstance(self.oracle, GuessingJudge) else None
+    def surrogate(self) -> SurrogateJudge | None:
+        """The surrogate, if that is the judge."""
+        return self.oracle if isinstance(self.oracle, SurrogateJudge) else None
 
     def varied(self, **settings: Any) -> Fitted:
         """The same with other settings."""
@@ -200,8 +200,8 @@ class Fitted:
                 if refusal is not None:
                     return refusal
             return None
-        # whether the model takes these blanks is not for its reading to say
-        asked = self.decision.behind if isinstance(self.decision, GuessingJudge) else self.decision
+        # whether the model takes these blanks is not for its surrogate to say
+        asked = self.decision.behind if isinstance(self.decision, SurrogateJudge) else self.decision
         try:
             asked.accepts(codes[None, :])
         except RefusedError as error:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 
@@ -14,19 +13,18 @@ from armin.arrays import BoolArray, FloatArray
 from armin.errors import AuditError
 from armin.explain.draw import Sample
 from armin.explain.fitted import Fitted
-from armin.explain.memory import GuessingJudge, accepted_by_all, guessed_wrong
+from armin.explain.memory import SurrogateJudge, accepted_by_all
 from armin.explain.state import demand
+from armin.explain.verify import SurrogateMismatch
 from armin.explain.world import World
 from armin.problem import Choice, PathPoint, Problem, Solution, Status
 from armin.problem.stated import Stated
 from armin.solve.stopping import Callback, stopped
 
 __all__ = [
-    "Judged", "MisreadError", "at_level", "guessed", "judge", "judge_choices", "judge_path",
+    "Judged", "at_level", "judge", "judge_choices", "judge_path",
     "judge_until_fresh", "no_point",
 ]  # fmt: skip
-
-Found = TypeVar("Found")
 
 MOST_REPAIRS = 50
 """How often an action that the user's own model refuses is replaced by the next best before giving up."""
@@ -37,10 +35,6 @@ may take; and each search for a higher demand."""
 
 LEAST_STEP = 0.02
 """From one demand to the next, as a share of the completions."""
-
-
-class MisreadError(Exception):
-    """The classifier disagrees with its reading as arrays about a completion or a row as it stands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +77,13 @@ def judge(
     fitted, world, stated : the row, and what is known about it
     problem : what is asked of it
     fresh : other completions to judge the action by
-    drawn : whether the candidates were drawn as rejected; if the reading of the model did that, the model is asked too
+    drawn : whether the candidates were drawn as rejected; if the surrogate did that, the model is asked too
     callback : called now and then with the best so far; returning False stops the search
 
     Raises
     ------
-    MisreadError
-        If the model disagrees with its reading about a candidate or the row as it stands.
+    SurrogateMismatch
+        If the model disagrees with its surrogate about a candidate or the row as it stands.
     """
     spent = 0.0
     for _ in range(MOST_REPAIRS):
@@ -106,16 +100,6 @@ def judge(
         f"The classifier refused {MOST_REPAIRS} actions in a row that it accepts when read as arrays. "
         "Please report this with the model; ExpertOptions(method='blackbox') asks the classifier itself."
     )
-
-
-def guessed(fitted: Fitted, work: Callable[[Fitted], Found]) -> tuple[Found | None, bool]:
-    """The work done with the reading of the model as judge, and whether the model agrees with all that it was asked."""
-    one = fitted.guessing()
-    try:
-        found = work(one)
-    except MisreadError:  # the reading of one row may depend on those beside it, by a rounding
-        return None, False
-    return found, not guessed_wrong([one.guess])[0]
 
 
 def judge_until_fresh(
@@ -364,22 +348,22 @@ def _completed(
     fitted: Fitted, stated: Stated, choices: Sequence[Choice], fresh: Sample | None, *, drawn: bool
 ) -> Verdicts:
     """Which completions the model accepts after each action; Nones where they do not count."""
-    guess, n = fitted.guess, stated.candidates.shape[0]
+    surrogate, n = fitted.surrogate, stated.candidates.shape[0]
     asked = choices if stated.asks_completions else ()
     after = [stated.grid.apply(choice, stated.candidates) for choice in asked]
-    if guess is None:
+    if surrogate is None:
         others = [] if fresh is None else [stated.grid.apply_to_others(choice, fresh.values) for choice in asked]
         verdicts = accepted_by_all(fitted.oracle, [*after, *others, *([stated.candidates] if drawn else [])])
         if drawn and verdicts.pop().any():
-            raise MisreadError
+            raise SurrogateMismatch
     else:
-        # the reading has seen the candidates: as they are, where it drew them, and after each option
+        # the surrogate has seen the candidates: as they are, where it drew them, and after each option
         inputs = [stated.problem.inputs(choice)[:n] for choice in asked]
-        verdicts = [guess.said(rows, known) for rows, known in zip(after, inputs, strict=True)]
+        verdicts = [surrogate.said(rows, known) for rows, known in zip(after, inputs, strict=True)]
         if fresh is not None:
-            verdicts += [_guessed_fresh(guess, stated, choice, fresh) for choice in asked]
+            verdicts += [_surrogate_on_fresh(surrogate, stated, choice, fresh) for choice in asked]
         if drawn:
-            guess.supposed(stated.candidates, np.zeros(n, dtype=bool))
+            surrogate.supposed(stated.candidates, np.zeros(n, dtype=bool))
     return _paired(verdicts, len(choices))
 
 
@@ -389,13 +373,13 @@ def _paired(verdicts: Sequence[BoolArray], count: int) -> Verdicts:
     return list(zip([*verdicts[:count], *none][:count], [*verdicts[count:], *none][:count], strict=True))
 
 
-def _guessed_fresh(guess: GuessingJudge, stated: Stated, choice: Choice, fresh: Sample) -> BoolArray:
-    """Which fresh completions the reading accepts after an action; those that are equal are looked at once."""
+def _surrogate_on_fresh(surrogate: SurrogateJudge, stated: Stated, choice: Choice, fresh: Sample) -> BoolArray:
+    """Which fresh completions the surrogate accepts after an action; those that are equal are looked at once."""
     values, inputs = fresh.values, None if fresh.looked is None else fresh.looked.inputs
     if fresh.apart is not None:
         values = values[fresh.apart[0]]
     rows, moved = stated.grid.apply_to_others(choice, values), _moved(stated, choice, inputs)
-    accepted = guess.accepts(rows) if moved is None else guess.said(rows, moved)
+    accepted = surrogate.accepts(rows) if moved is None else surrogate.said(rows, moved)
     return accepted if fresh.apart is None else accepted[fresh.apart[1]]
 
 
@@ -432,13 +416,13 @@ def _submitted(
     ]
     if fresh is not None and stated.asks_row:
         after += [stated.submitted(choice, fresh.values) for choice in choices]
-    if fitted.guess is not None:
-        fitted.guess.supposed(stated.row[None, :], np.array([bool(world.submitted)]))
-        return _paired(accepted_by_all(fitted.guess, after), len(choices))
-    if fitted.reads:  # what was taken as known about the row came from the reading
+    if fitted.surrogate is not None:
+        fitted.surrogate.supposed(stated.row[None, :], np.array([bool(world.submitted)]))
+        return _paired(accepted_by_all(fitted.surrogate, after), len(choices))
+    if fitted.uses_surrogate:  # what was taken as known about the row came from the surrogate
         known, *verdicts = accepted_by_all(fitted.oracle, [stated.row[None, :], *after])
         if known[0] != world.submitted:
-            raise MisreadError
+            raise SurrogateMismatch
         return _paired(verdicts, len(choices))
     return _paired(accepted_by_all(fitted.oracle, after), len(choices))
 

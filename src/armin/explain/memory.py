@@ -18,12 +18,12 @@ from armin.schema import Schema
 
 __all__ = [
     "Apart",
-    "GuessingJudge",
     "RememberingJudge",
     "RememberingSampler",
+    "SurrogateJudge",
     "accepted_by_all",
     "different",
-    "guessed_wrong",
+    "mismatched",
 ]
 
 MOST_ROWS = 50_000
@@ -57,8 +57,8 @@ class RememberingJudge:
         return np.array([self._seen[key] for key in keys], dtype=bool)
 
 
-class GuessingJudge:
-    """A judge that answers as the reading of the estimator does, and keeps what it was asked.
+class SurrogateJudge:
+    """A judge that answers as the model read as arrays does, and keeps what it was asked.
 
     Attributes
     ----------
@@ -73,9 +73,9 @@ class GuessingJudge:
         self.answers: list[BoolArray] = []
 
     def accepts(self, codes: FloatArray) -> BoolArray:
-        """Which rows, given as codes (n, D), get the desired decision by the reading."""
+        """Which rows, given as codes (n, D), get the desired decision by the surrogate."""
         if self._read.complete_only and np.isnan(codes).any():
-            return self.behind.accepts(codes)  # what the reading does not say
+            return self.behind.accepts(codes)  # what the surrogate does not say
         return self.said(codes, self._read.encode(codes))
 
     def said(self, codes: FloatArray, inputs: FloatArray) -> BoolArray:
@@ -83,29 +83,25 @@ class GuessingJudge:
         return self.supposed(codes, self._read.model.accepts(inputs))
 
     def supposed(self, codes: FloatArray, answer: BoolArray) -> BoolArray:
-        """Keep rows to which the answer of the reading is known."""
+        """Keep rows to which the answer of the surrogate is known."""
         self.asked.append(codes)
         self.answers.append(answer)
         return answer
 
-    def wrong(self, judge: Judge) -> bool:
-        """Whether the estimator disagrees with any of the answers."""
-        return any((judge.accepts(a) != b).any() for a, b in zip(self.asked, self.answers, strict=True))
 
+def mismatched(surrogates: Sequence[SurrogateJudge | None]) -> BoolArray:
+    """For each surrogate whether the estimator disagrees with any of its answers, from as few calls as can be.
 
-def guessed_wrong(guesses: Sequence[GuessingJudge | None]) -> BoolArray:
-    """For each guess whether the estimator disagrees with any of its answers, from as few calls as can be.
-
-    None stands for no guess. Those with one and the same judge behind them are asked about together, and so are those
-    that differ only in what they carry along; rows with blanks are asked about apart from others where these would
-    change the type of a column, so that it is the one of training data where nothing is blank.
+    None stands for no surrogate. Those with one and the same judge behind them are asked about together, and so are
+    those that differ only in what they carry along; rows with blanks are asked about apart from others where these
+    would change the type of a column, so that it is the one of training data where nothing is blank.
     """
-    wrong = np.zeros(len(guesses), dtype=bool)
+    wrong = np.zeros(len(surrogates), dtype=bool)
     every = [
-        (i, guess.behind, codes, answer, not _mixes(guess.behind) and bool(np.isnan(codes).any()))
-        for i, guess in enumerate(guesses)
-        if guess is not None
-        for codes, answer in zip(guess.asked, guess.answers, strict=True)
+        (i, one.behind, codes, answer, not _mixes(one.behind) and bool(np.isnan(codes).any()))
+        for i, one in enumerate(surrogates)
+        if one is not None
+        for codes, answer in zip(one.asked, one.answers, strict=True)
     ]
     for blank in (False, True):
         asked = [(i, behind, codes, answer) for i, behind, codes, answer, has in every if has == blank]

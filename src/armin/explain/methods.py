@@ -132,7 +132,7 @@ class ARMIN(Explainer):
         return self
 
     @property
-    def _guesses(self) -> bool:
+    def _verifies_blocks(self) -> bool:
         return self.promise is None  # a test on real people is the model's own
 
     def _keep_people(self, frame: pd.DataFrame) -> None:

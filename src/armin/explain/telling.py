@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from armin.arrays import FloatArray
 from armin.explain.advise import advise
 from armin.explain.draw import candidates_of, draw, fresh_of, row_stream
 from armin.explain.fitted import Fitted
-from armin.explain.memory import GuessingJudge, RememberingJudge, RememberingSampler, accepted_by_all
+from armin.explain.memory import RememberingJudge, RememberingSampler, accepted_by_all
+from armin.explain.verify import solve_all_then_verify
 from armin.explain.world import find_world
-from armin.models.kinds import BlackBox
 from armin.promise import Calibration
 from armin.recourse import Recourse
 from armin.schema import Feature, Value
@@ -70,31 +71,18 @@ class Teller:
     def explain_all(self, rows: Sequence[FloatArray], seeds: Sequence[int | None]) -> list[Recourse] | None:
         """What somebody who tells each of ``rows`` gets, each with its seed; None if the search was stopped.
 
-        It is the calls to the user's model that are dear. So its reading decides first, row by row; then the model is
-        asked once about all that was decided, and where it disagrees, the row is explained again by the model itself.
+        The calls to the user's model are what is expensive, so it is asked about all of them at once.
         """
-        reads = not isinstance(self.quick.read.model, BlackBox) and not self.quick.stricter
-        plans: list[Recourse] = []
-        guesses: list[GuessingJudge] = []
-        for codes, seed in zip(rows, seeds, strict=True):
-            if stopped():
-                return None
-            one = self.quick.varied(random_state=seed)
-            calibration = self.level_of(codes)
-            if reads:
-                guess = GuessingJudge(self.quick.read, self.quick.oracle)
-                one = replace(one, oracle=guess, decision=guess)
-                guesses.append(guess)
-            plans.append(advise(one, codes, self.locked, calibration))
-        blocks = [block for guess in guesses for block in guess.asked]
-        for blank in (False, True):  # rows with blanks apart, so that columns keep their types
-            asked = [block for block in blocks if bool(np.isnan(block).any()) == blank]
-            if asked:
-                self.quick.oracle.accepts(np.concatenate(asked))
-        for i, guess in enumerate(guesses):
-            if guess.wrong(self.quick.oracle):
-                one = self.quick.varied(random_state=seeds[i])
-                plans[i] = advise(one, rows[i], self.locked, self.level_of(rows[i]))
+
+        def tasks() -> Iterator[tuple[Fitted, Callable[[Fitted], Recourse]]]:
+            for codes, seed in zip(rows, seeds, strict=True):
+                if stopped():
+                    return
+                calibration = self.level_of(codes)
+                work = partial(advise, codes=codes, locked=self.locked, calibration=calibration)
+                yield self.quick.varied(random_state=seed), work
+
+        plans = solve_all_then_verify(tasks())
         return None if stopped() else plans
 
     def telling(self, position: int, code: float) -> FloatArray:

@@ -51,7 +51,7 @@ def find_ways(
     level : the share that was asked for; a way that fresh completions grant less is shown only if the first plan is
         no better
     """
-    if fitted.reads:
+    if fitted.uses_surrogate:
         quick = replace(fitted, oracle=_Reading(fitted.read))
         found = _Finding(quick, world, stated, fresh, first, count, level).run()
         known = [way.judged for way in found.ways if way.judged is not None]

@@ -11,13 +11,14 @@ import numpy as np
 
 from armin.arrays import FloatArray
 from armin.errors import AuditError, DataError
-from armin.explain.advise import advise, carefully
+from armin.explain.advise import advise
 from armin.explain.answer import fresh_validity, make_recourse
 from armin.explain.draw import Sample, candidates_of, fresh_of
 from armin.explain.fitted import Fitted
 from armin.explain.judge import judge_until_fresh
 from armin.explain.reasons import Background, stands
 from armin.explain.state import state
+from armin.explain.verify import solve_then_verify
 from armin.explain.world import World, find_world
 from armin.reasons.stand import Standing
 from armin.recourse import Recourse, Validity
@@ -337,7 +338,7 @@ def _from_there(
         confidence = level if one.settings.states else None
         return make_recourse(one, here, stated, judged, drawn, others, confidence=confidence, locked=locked)
 
-    return carefully(fitted, work)
+    return solve_then_verify(fitted, work)
 
 
 def _stands(

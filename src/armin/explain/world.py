@@ -43,6 +43,6 @@ def find_world(fitted: Fitted, codes: FloatArray) -> World:
 
 def _verdict(fitted: Fitted, codes: FloatArray) -> bool:
     """What the model says to a row with blanks; by its reading where that may stand in until the answer is judged."""
-    if fitted.reads and not fitted.read.complete_only:
+    if fitted.uses_surrogate and not fitted.read.complete_only:
         return bool(fitted.read.model.accepts(fitted.read.encode(codes[None, :]))[0])
     return bool(fitted.decision.accepts(codes[None, :])[0])
