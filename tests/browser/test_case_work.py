@@ -324,7 +324,7 @@ def test_the_slider_stands_over_its_picture(visit: Callable[..., Visit], width: 
 def test_what_is_hard_for_one_person_changes_the_plan(visit: Callable[..., Visit], loan_bundle: Any) -> None:
     v = visit()
     row = dict(loan_bundle.people[1]["row"])
-    hard = loan_bundle.explainer.for_somebody({"ExistingLoans": "very hard"}).explain(row)
+    hard = loan_bundle.explainer.with_difficulty({"ExistingLoans": "very hard"}).explain(row)
     assert sentences(hard) != sentences(loan_bundle.explainer.explain(row))
     v.load("Kim").ask().settle()
     expect(v.page.locator("#plan .badges")).not_to_contain_text(re.compile(r"\d"))  # words, not numbers

@@ -37,7 +37,7 @@ def test_one_change_costs_so_many_times_what_it_usually_does(make, factor, start
 def test_what_becomes_harder_never_makes_the_plan_easier(factor):
     loans = LOANS
     usual = EXPLAINER.explain(loans.person)
-    felt = EXPLAINER.for_somebody({"ExistingLoans": factor}).explain(loans.person)
+    felt = EXPLAINER.with_difficulty({"ExistingLoans": factor}).explain(loans.person)
     assert usual.cost - 1e-9 <= felt.cost <= factor * usual.cost + 1e-9
     assert felt.cost_name == usual.cost_name
 
@@ -48,7 +48,7 @@ EXPLAINER = ARMIN(LOANS.classifier, LOANS.schema, desired="approved").fit(LOANS.
 
 def test_the_explainer_itself_is_left_alone():
     before = EXPLAINER.explain(LOANS.applicant).to_dict()
-    EXPLAINER.for_somebody({"ExistingLoans": "very hard"}).explain(LOANS.applicant)
+    EXPLAINER.with_difficulty({"ExistingLoans": "very hard"}).explain(LOANS.applicant)
     after = EXPLAINER.explain(LOANS.applicant).to_dict()
     assert before["changes"] == after["changes"]
 
@@ -60,12 +60,12 @@ def test_the_explainer_itself_is_left_alone():
 )  # fmt: skip
 def test_a_difficulty_that_cannot_be_meant_is_refused(said, wanted):
     with pytest.raises(ParameterError, match=wanted):
-        EXPLAINER.for_somebody(said)
+        EXPLAINER.with_difficulty(said)
 
 
 def test_a_promise_is_not_made_for_costs_it_was_not_tested_with():
     promising = ARMIN(LOANS.classifier, LOANS.schema, desired="approved", promise=0.9).fit(LOANS.X)
-    assert promising.for_somebody({"Purpose": "hard"}).promise is None
+    assert promising.with_difficulty({"Purpose": "hard"}).promise is None
     assert promising.promise is not None
 
 

@@ -176,7 +176,7 @@ def test_what_is_hard_for_one_person_weighs_more(client, explainer):
     said = {"ExistingLoans": "very hard"}
     answer = client.post("/api/v1/recourse", json={"row": ROW, "difficulty": said}).json()
     del answer["reference"]
-    assert timeless(answer) == timeless(explainer.for_somebody(said).explain(ROW).to_dict())
+    assert timeless(answer) == timeless(explainer.with_difficulty(said).explain(ROW).to_dict())
     assert answer["changes"] != client.post("/api/v1/recourse", json={"row": ROW}).json()["changes"]
     wrong = client.post("/api/v1/recourse", json={"row": ROW, "difficulty": {"ExistingLoans": "terrible"}})
     assert "easy, usual, hard, very hard" in is_problem(wrong, 422, "difficulty")["detail"]

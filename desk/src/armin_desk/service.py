@@ -317,7 +317,7 @@ class Service:
             explainer = explainer.without_testing()
         self._check_world(explainer, asked)
         _check_why(asked)
-        return explainer.for_somebody(asked.difficulty) if asked.difficulty else explainer
+        return explainer.with_difficulty(asked.difficulty) if asked.difficulty else explainer
 
     def _check_world(self, explainer: Explainer, asked: Asked) -> None:
         """Refuse a question about blanks that the model cannot decide about."""

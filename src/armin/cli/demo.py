@@ -233,7 +233,7 @@ def _chapters(story: Story) -> Table:
     """What each of the four ways does, and what comes of it."""
     show, truth = story.loans.schema["Income"].show, story.loans.person["Income"]
     sample, asked = story.armin.recourse.validity, story.armin.recourse.confidence
-    dearer, cheaper = story.robust.cost / story.known.cost, story.armin.cost / story.robust.cost
+    above, below = story.robust.cost / story.known.cost, story.armin.cost / story.robust.cost
     texts = [
         Text(f"Had the person told it ({show(truth)}), {_moves(story.known)} would be the optimum."),
         Text.assemble(
@@ -242,12 +242,12 @@ def _chapters(story: Story) -> Table:
         ),
         Text.assemble(
             "Satisfy every plausible income at once: ", _verdict(story.robust),
-            f", but at {dearer:.1f} times the cost of the optimum.",
+            f", but at {above:.1f} times the cost of the optimum.",
         ),
         Text.assemble(
             f"ARMIN draws {sample.of if sample else 0:.0f} plausible incomes and asks for {percent(asked or 0.0)} of "
             "them: ", _verdict(story.armin),
-            f", at {percent(cheaper)} of the robust cost. The income stays private.",
+            f", at {percent(below)} of the robust cost. The income stays private.",
         ),
     ]  # fmt: skip
     grid = Table.grid(padding=(0, 2, 0, 0))

@@ -151,7 +151,7 @@ def felt(explainer: Explainer, difficulty: Sequence[str] | None) -> Explainer:
             said[name] = float(how)
         except ValueError:
             said[name] = how
-    return explainer.for_somebody(said) if said else explainer
+    return explainer.with_difficulty(said) if said else explainer
 
 
 def read_people(people: People, schema: Schema, label_column: str | None = None) -> pd.DataFrame:

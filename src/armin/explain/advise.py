@@ -43,7 +43,7 @@ class Posed:
     sample : the completions to optimise over
     fresh : other ones to judge by, or None
     stated : the problem
-    drawn : whether the candidates were drawn as rejected by the reading of the model
+    drawn : whether the candidates were drawn as rejected by the surrogate
     """
 
     world: World

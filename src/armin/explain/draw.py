@@ -30,7 +30,7 @@ class Sample:
     weights : positive numbers (N,)
     kept : the share of all draws that agree with what is known; None if nothing was asked of them
     notes : what a careful reader should know
-    looked : what the reading of the model was told about ``values``, if it was asked about them and no others
+    looked : what the surrogate made of ``values``, if it was asked about them and no others
     """
 
     values: FloatArray
@@ -53,7 +53,7 @@ class Sample:
 
 
 class Looked(NamedTuple):
-    """Completions as the reading of the model sees them, equal ones once."""
+    """Completions as the surrogate sees them, equal ones once."""
 
     inputs: FloatArray
     apart: Apart | None

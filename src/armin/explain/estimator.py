@@ -336,8 +336,8 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
     def alternatives(self, row: Rows | pd.Series[Any], count: int = 3, *, locked: Collection[str] = ()) -> Plans:
         """Several plans to choose from, cheapest first.
 
-        None after the first changes all that another plan changes, so each is another way. One that is dearer than
-        another and no surer is only among them if there are too few others, and its notes say so.
+        None after the first changes all that another plan changes, so each is another way. One that costs more than
+        another and is no surer is only among them if there are too few others, and its notes say so.
 
         Parameters
         ----------
@@ -430,7 +430,7 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         )
 
     @in_one_thread
-    def for_somebody(self, difficulty: Mapping[str, float | str]) -> Self:
+    def with_difficulty(self, difficulty: Mapping[str, float | str]) -> Self:
         r"""The same fitted explainer for a person who finds some changes harder, or easier, than usual.
 
         A promise was tested with the usual costs, so it is not made here; its highest level of confidence is kept.
@@ -445,7 +445,7 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         >>> from armin.datasets import make_loans
         >>> loans = make_loans()
         >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
-        >>> print(*explainer.for_somebody({"ExistingLoans": "very hard"}).explain(loans.applicant).changes, sep="\n")
+        >>> print(*explainer.with_difficulty({"ExistingLoans": "very hard"}).explain(loans.applicant).changes, sep="\n")
         Lower the number of existing loans from 2 to 1.
         Change the purpose from “NewCar” to “Repairs”.
         """

@@ -125,7 +125,7 @@ class Fitted:
         """The same with other values in the columns that are carried along."""
         if not self.schema.carried:
             return self
-        assert isinstance(self.decision, Oracle)  # noqa: S101  before any guess
+        assert isinstance(self.decision, Oracle)  # noqa: S101  before any surrogate
         assert isinstance(self.oracle, Oracle)  # noqa: S101
         decision = self.decision.carrying(carried)
         oracle = self.oracle.carrying(carried) if self.stricter else decision

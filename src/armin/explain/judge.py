@@ -211,8 +211,8 @@ class _Rising:
     def confirmed(self, points: Sequence[PathPoint]) -> bool:
         """Whether fresh completions confirm one of the first points of the path; those that are new are judged.
 
-        Dearer ones have no say then. Each batch is twice as large as the one before, so that the model is asked few
-        times.
+        Those that cost more have no say then. Each batch is twice as large as the one before, so that the model is
+        asked few times.
         """
         problem, judged = self.about[2].problem, self.judged
         costs = [point.solution.cost or 0.0 for point in points]
@@ -241,7 +241,7 @@ class _Rising:
 def _until_sure(
     fitted: Fitted, world: World, stated: Stated, first: Judged, fresh: Sample, level: float
 ) -> list[Judged]:
-    """The path from its cheapest point on, until fresh completions confirm one: what is dearer is not searched for."""
+    """The path from its cheapest point on, until fresh completions confirm one: what costs more is not searched for."""
     rising, problem = _Rising(fitted, world, stated, first, fresh, level), stated.problem
     path = fitted.settings.solving.sharing(PATH_SHARE).path(problem, problem.required, rising.confirmed)
     points = [point for point in path if point.solution.choice is not None]

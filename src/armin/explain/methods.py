@@ -266,9 +266,9 @@ class ARMIN(Explainer):
         other.check()
         return other
 
-    def for_somebody(self, difficulty: Mapping[str, float | str]) -> Self:
+    def with_difficulty(self, difficulty: Mapping[str, float | str]) -> Self:
         """As every explainer; the level that a promise was tested at is kept, and the promise is not made."""
-        other = super().for_somebody(difficulty)
+        other = super().with_difficulty(difficulty)
         if difficulty and self.promise is not None:
             other.set_params(promise=None, confidence=max([self.confidence, *self.tested_levels()]))
         return other

@@ -1,4 +1,4 @@
-"""Other ways that are other ways: none changes all that another plan changes, and the dearer should be surer."""
+"""Other ways that are other ways: none changes all that another plan changes, and what costs more should be surer."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def choose_ways(first: Way, pool: Sequence[Way], count: int) -> Chosen:
 def beside(first: Recourse, others: Sequence[Recourse], count: int) -> list[Recourse]:
     """A plan and up to ``count - 1`` others that are other ways beside it, cheapest first.
 
-    Those that are dearer and no surer say so.
+    Those that are more expensive and no surer say so.
     """
 
     def way(plan: Recourse) -> Way:

@@ -63,7 +63,7 @@ class Background:
     def score(self, fitted: Fitted, unit: Unit | None) -> Score:
         """The score in a unit."""
         if unit not in self.known:
-            assert isinstance(fitted.decision, Oracle)  # noqa: S101  before any guess
+            assert isinstance(fitted.decision, Oracle)  # noqa: S101  before any surrogate
             self.known[unit] = read_score(self.read, fitted.decision, self.people.codes, unit)
         return self.known[unit]
 

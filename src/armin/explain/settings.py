@@ -117,7 +117,7 @@ class Settings(AnswerParameters):
     name : the method's name, for the answer
     confidence : the share of completions that must be accepted
     states : whether an answer may state that confidence
-    trusts : whether the reading of the model, rather than the model, sorts completions out
+    trusts : whether the surrogate, rather than the model, sorts completions out
     """
 
     name: str

@@ -26,7 +26,7 @@ WANTED_SIZE = 200.0
 """Draws are enlarged until every point rests on as many effective ones, or ``MOST_TIMES`` as many were drawn."""
 MOST_TIMES = 10
 MOST_TIMES_MOVED = 4
-"""Moved values are judged anew for every shift, so they are dearer."""
+"""Moved values are judged anew for every shift, so they are more expensive."""
 
 
 @dataclass(frozen=True)

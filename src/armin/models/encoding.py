@@ -41,7 +41,7 @@ class ReadClassifier:
     model : the final model as arrays
     encode : codes (n, D) to model inputs (n, P), through the user's own fitted transformers
     owners : int array of shape (P,), the schema position behind each model input; -1 if constant, -2 if several
-    complete_only : whether a blank is filled from the other columns, so that the reading holds for complete rows only
+    complete_only : whether a blank is filled from the other columns, so that the arrays hold for complete rows only
     joint : the inputs that have several positions behind them
     """
 

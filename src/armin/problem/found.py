@@ -64,7 +64,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class PathPoint:
-    """A step of the path from cheap and doubtful to dear and certain.
+    """A step of the path from cheap and doubtful to expensive and certain.
 
     Attributes
     ----------

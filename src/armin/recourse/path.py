@@ -41,8 +41,8 @@ class RecoursePath(Printable, Sequence[Recourse]):
     def judged(cls, plans: Iterable[Recourse], asked: float, end: Status) -> RecoursePath:
         """The path of plans that were found by rising cost.
 
-        The completions that chose a plan flatter it. A plan that is dearer than another one and, as judged, no surer
-        is left out; each of the rest states its own share as the one that is asked for.
+        The completions that chose a plan flatter it. A plan that costs more than another one and is, as judged, no
+        surer is left out; each of the rest states its own share as the one that is asked for.
         """
         kept: list[Recourse] = []
         most = 0.0

@@ -138,7 +138,7 @@ class Cluster:
         for pattern in patterns:
             places = sorted(pattern)
             costs, picked = np.zeros(1), np.zeros((1, 0), dtype=np.intp)
-            for place in places:  # one member after the other, so that what is too dear is never multiplied
+            for place in places:  # one member after the other, so that what is too expensive is never multiplied
                 option, within = self.problem.options[self.members[place]], self._changes(place)
                 within = within[option.costs[within] < cap]
                 if costs.size * within.size > 10 * MOST_COMBINATIONS:
@@ -174,7 +174,7 @@ class Cluster:
         return keep
 
     def combined(self, patterns: tuple[Pattern, ...], cap: float) -> Combined:
-        """One feature whose options are "keep" and the combinations of :meth:`picks`, and perhaps dearer ones.
+        """One feature whose options are "keep" and the combinations of :meth:`picks`, and perhaps more expensive ones.
 
         Parts ask for the same combinations under budgets that mostly shrink, so they are kept.
         """

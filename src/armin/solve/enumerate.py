@@ -91,7 +91,7 @@ class ListEngine:
         self._rows = _FIRST_ROWS
 
     def search(self, goal: Goal) -> Iterator[None]:
-        """Offer what the model accepts, the cheapest first, until the rest is too dear."""
+        """Offer what the model accepts, the cheapest first, until the rest is too expensive."""
         while self._next < self._costs.size:
             if self._next == self._weights.size:
                 self._ask()

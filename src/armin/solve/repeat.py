@@ -78,7 +78,7 @@ def without_idle_changes(problem: Problem, choice: Choice) -> Choice:
     ((0, 1), (1, 0))
     """
     costs = {d: float(problem.options[d].costs[j]) for d, j in enumerate(choice) if j}
-    for d in sorted(costs, key=lambda d: (-costs[d], d)):  # the dearest first, so that what is left costs least
+    for d in sorted(costs, key=lambda d: (-costs[d], d)):  # the most expensive first, so that what is left costs least
         fewer = (*choice[:d], 0, *choice[d + 1 :])
         if problem.is_solved_by(fewer):
             return without_idle_changes(problem, fewer)  # what was needed before may not be now

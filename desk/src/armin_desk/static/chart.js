@@ -33,7 +33,7 @@ export function lowest(points, asked) {
   return least > 0.6 ? 0.5 : 0;
 }
 
-// points rise in cost; a point that is "beside" the stairs is dearer than one that is as sure
+// points rise in cost; a point that is "beside" the stairs costs more than one that is as sure
 export function staircase(points, { width, asked, end, words, selected, onPick }) {
   const wide = Math.max(260, width);
   const low = lowest(points, asked);
