@@ -130,7 +130,7 @@ def test_fresh_completions_that_are_equal_are_judged_as_each_would_be(kind: str)
             moves = posed.stated.grid.moves
             choice = tuple(int(rng.integers(0, move.size)) if rng.random() < 0.4 else 0 for move in moves)
             guess = memory.SurrogateJudge(fitted.read, fitted.oracle)
-            accepted = judge._guessed_fresh(guess, posed.stated, choice, posed.fresh)
+            accepted = judge._surrogate_on_fresh(guess, posed.stated, choice, posed.fresh)
             after = posed.stated.grid.apply_to_others(choice, posed.fresh.values)
             np.testing.assert_array_equal(accepted, fitted.read.model.accepts(fitted.read.encode(after)))
             asked = 150 if posed.fresh.apart is None else posed.fresh.apart[0].size
