@@ -280,6 +280,7 @@ def test_a_rejected_person_does_not_read_that_nothing_needs_to_change_since_a_bl
         assert answer.outcome != "already_accepted"
         accepted_with_blank += bool(answer.world.submitted)
         assert [note.code for note in answer.notes].count("notes.never_blank") == 1
+        assert answer.resubmitted is None  # nor is what it says about the blank after the plan
         assert explainer.set_params(decision="blank").explain(row).world.decision == "blank"  # the user's word
         assert explainer.set_params(decision="auto").current.never_blank(explainer.schema.encode(row)[0])
     assert column == "town" or accepted_with_blank  # it would have answered, and wrongly

@@ -53,6 +53,7 @@ def make_recourse(
     calibration : the test on real people that chose the confidence
     """
     schema, solution = fitted.schema, judged.solution
+    never_blank = _never_blank(fitted, world, stated.row)
     common: dict[str, Any] = {
         "method": fitted.settings.name,
         "status": solution.status,
@@ -69,7 +70,7 @@ def make_recourse(
         "notes": sample.notes
         + _stuck(stated, locked)
         + _beyond(schema, stated.row)
-        + _never_blank(fitted, world, stated.row),
+        + never_blank,
         "seconds_by_step": steps or {},
         "bound": float(stated.cost.finish(solution.bound)) if np.isfinite(solution.bound) else solution.bound,
         "world": world,
@@ -88,7 +89,7 @@ def make_recourse(
         cost_range=(float(each[0]), float(each[(each.size - 1) // 2] + each[each.size // 2]) / 2, float(each[-1])),
         validity=_validity(stated, judged, exact=exact),
         fresh=None if fresh is None or judged.fresh is None or exact else fresh_validity(fresh, judged.fresh),
-        resubmitted=judged.row,
+        resubmitted=None if never_blank and world.reapply == "disclosed" else judged.row,
         **common,
     )
     return replace(answer, certificate=_certificate(fitted, answer, stated, calibration))
