@@ -801,7 +801,7 @@ def gauge(client, name):
     return float(re.search(rf"^{name} (\S+)$", client.get("/metrics").text, re.MULTILINE)[1])
 
 
-def until(condition, seconds=60.0):
+def until(condition, seconds=500.0):  # far more than a busy machine takes
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
@@ -892,7 +892,7 @@ def test_a_search_stops_when_its_caller_leaves(slow):
         with socket.create_connection(("127.0.0.1", live.port)) as caller:
             caller.sendall(head.encode() + body)
             assert until(lambda: gauge(client, "armin_searches_running") == 1)
-        # the limit is ten minutes: only leaving can end it within one
+        # the limit is an hour and a half by the slow clock of tests: only leaving can end it before
         assert until(lambda: gauge(client, "armin_searches_running") == 0)
         assert gauge(client, "armin_searches_stopped_total") == 1
 

@@ -67,7 +67,7 @@ def bundle_of(explainer):
     return SimpleNamespace(explainer=explainer, title="Loans", people=(), manifest={})
 
 
-def until(condition, seconds=60.0):
+def until(condition, seconds=500.0):  # far more than a busy machine takes
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
