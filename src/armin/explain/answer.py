@@ -67,10 +67,7 @@ def make_recourse(
         "solver": solution.solver,
         "nodes": solution.nodes,
         "conditioned": sample.kept,
-        "notes": sample.notes
-        + _stuck(stated, locked)
-        + _beyond(schema, stated.row)
-        + never_blank,
+        "notes": sample.notes + _stuck(stated, locked) + _beyond(schema, stated.row) + never_blank,
         "seconds_by_step": steps or {},
         "bound": float(stated.cost.finish(solution.bound)) if np.isfinite(solution.bound) else solution.bound,
         "world": world,

@@ -169,7 +169,7 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
             logging.getLogger("armin").info("%s", sampler.message)
         blank_columns = [self.schema.names[i] for i in np.flatnonzero(np.isnan(codes).any(axis=0)).tolist()]
         self.bind(like, cost=cost, sampler=sampler, along=along, blank_columns=blank_columns)
-        self.background_ = chosen_people(codes, self.random_state)
+        self.background_ = chosen_people(codes)
 
     @property
     def sampler_(self) -> Sampler:

@@ -46,11 +46,11 @@ class Background:
 
     @classmethod
     def of(cls, fitted: Fitted, rows: FloatArray) -> Background:
-        """The background of some training rows (B, D); their blanks are filled by one draw each."""
+        """The background of some training rows (B, D); their blanks are filled by one draw each, whatever the seed."""
         rows = rows[~np.isnan(rows).all(axis=1)]
         if not rows.shape[0]:
             raise DataError("'background' must hold at least one row with a value. Got none. Give some training rows.")
-        rng = np.random.default_rng(fitted.settings.random_state)
+        rng = np.random.default_rng(0)
         complete = np.array(
             [fitted.ready.at(row).sample(1, rng).values[0] if np.isnan(row).any() else row for row in rows]
         ).reshape(rows.shape)
@@ -68,11 +68,11 @@ class Background:
         return self.known[unit]
 
 
-def chosen_people(codes: FloatArray, seed: int | None) -> FloatArray:
-    """Some rows of the training data (n, D) to compare with, in their order."""
+def chosen_people(codes: FloatArray) -> FloatArray:
+    """Some rows of the training data (n, D) to compare with, in their order; the same whatever the seed."""
     if codes.shape[0] <= PEOPLE:
         return codes.copy()
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     found: FloatArray = codes[np.sort(rng.choice(codes.shape[0], PEOPLE, replace=False))]
     return found
 
