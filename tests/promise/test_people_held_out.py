@@ -336,7 +336,9 @@ def question(costs: list[float | None], noise: float, variance: float, acting: l
     )
     plans = [SimpleNamespace(cost=c, share=None if c is None else 0.9, outcome="plan") for c in costs]
     told: Any = tuple(SimpleNamespace(weight=1 / len(costs), plan=plan) for plan in plans)
-    return _question(teller, 0, SimpleNamespace(cost=4.0, share=0.8, confidence=0.75), told, None, noise)
+    return _question(
+        teller, 0, SimpleNamespace(cost=4.0, share=0.8, confidence=0.75, outcome="plan"), told, None, noise
+    )
 
 
 def test_what_telling_is_worth_comes_with_its_error():
