@@ -200,7 +200,7 @@ def test_law_rows_asked_about_once_get_the_answers_of_all(seed: int, few: int, n
     rows = rng.choice([0.0, -0.0, 1.0, 1e300, -7.25, 3e-310, np.nan], (few, 3))[rng.integers(0, few, n)]
     found, seen = memory.different(rows), list[int]()
 
-    class Asked:
+    class LibraryDecides:
         def accepts(self, codes: np.ndarray) -> np.ndarray:
             seen.append(len(codes))
             return np.asarray(codes[:, 0] + codes[:, 1] > 0.5)
@@ -209,7 +209,7 @@ def test_law_rows_asked_about_once_get_the_answers_of_all(seed: int, few: int, n
         first, which = found
         np.testing.assert_array_equal(rows[first][which], rows)
         assert np.unique(rows[first], axis=0).shape == rows[first].shape
-    verdict = memory.accepted_by_all(Asked(), [rows[: n // 2], rows[n // 2 :]])
+    verdict = memory.accepted_by_all(LibraryDecides(), [rows[: n // 2], rows[n // 2 :]])
     np.testing.assert_array_equal(np.concatenate(verdict), rows[:, 0] + rows[:, 1] > 0.5)
     assert seen == [n if found is None else first.size]
 

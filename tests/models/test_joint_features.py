@@ -28,10 +28,10 @@ from armin.errors import DataError, ModelError
 from armin.explain.advise import pose
 from armin.explain.reading import BlackBoxWarning
 from armin.models import register_transformer
-from armin.models.asking import ask_trace, comparable, draw_codes
 from armin.models.encoding import ReadClassifier, read_classifier
 from armin.models.kinds import BlackBox, TreeEnsemble
 from armin.models.oracle import Oracle
+from armin.models.probing import comparable, draw_codes, probe_dependencies
 from armin.models.tracing import through, trace
 from armin.problem import Status
 from armin.schema import Feature, Schema
@@ -261,27 +261,29 @@ def test_asking_finds_what_outputs_depend_on(sets: list[set[int]], seed: int) ->
         parts = [np.prod(np.abs(codes[:, sorted(s)]) ** w, axis=1) for s, w in zip(sets, weights, strict=True)]
         return np.column_stack(parts)
 
-    found = ask_trace(schema, steps, "a product")
+    found = probe_dependencies(schema, steps, "a product")
     as_sets = [{f} if isinstance(f, int) else set(f or ()) for f in found]
     assert as_sets == sets
 
 
 def test_a_dependence_that_shows_in_few_rows_is_found_by_those_held_out() -> None:
     schema = Schema(tuple(Feature(name, "continuous", lower=0, upper=1) for name in "abc"))
-    found = ask_trace(schema, lambda x: np.where(x[:, 1] > 0.99, x[:, 0], x[:, 2])[:, None], "a switch")
+    found = probe_dependencies(schema, lambda x: np.where(x[:, 1] > 0.99, x[:, 0], x[:, 2])[:, None], "a switch")
     assert found == [frozenset({0, 1, 2})]
 
 
 def test_steps_that_contradict_themselves_or_refuse_are_said_to() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(ModelError, match=r"Dice could not be found by asking.*register_transformer.*blackbox"):
-        ask_trace(SCHEMA, lambda x: np.repeat([[0.0]], len(x), axis=0) + (rng.random((len(x), 1)) < 0.001), "Dice")
+        probe_dependencies(
+            SCHEMA, lambda x: np.repeat([[0.0]], len(x), axis=0) + (rng.random((len(x), 1)) < 0.001), "Dice"
+        )
 
     def refuse(x: np.ndarray) -> np.ndarray:
         raise ValueError("no such rows")
 
     with pytest.raises(ModelError, match=r"refused rows.*no such rows.*bounds.*blackbox"):
-        ask_trace(SCHEMA, refuse, "Refuser")
+        probe_dependencies(SCHEMA, refuse, "Refuser")
 
 
 def test_what_a_step_declares_is_believed() -> None:

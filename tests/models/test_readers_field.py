@@ -47,9 +47,9 @@ from armin.models import (
     read_model,
     supported_models,
 )
-from armin.models.asked import Asked
 from armin.models.encoding import read_classifier
 from armin.models.kinds import Above, Margins
+from armin.models.library_decides import LibraryDecides
 from armin.models.nodes import plant
 from armin.models.oracle import Oracle
 from armin.models.steps import Axis, table_tree
@@ -192,7 +192,7 @@ def test_a_rule_asks_only_where_rounding_could_matter() -> None:
         asked.append(len(outputs))
         return outputs[:, 0] + outputs[:, 1] >= 1.0
 
-    rule = Asked((), 2, (Margins(np.ones((1, 2)), np.ones(1)),), 1e-12, verdict)
+    rule = LibraryDecides((), 2, (Margins(np.ones((1, 2)), np.ones(1)),), 1e-12, verdict)
     outputs = np.array([[0.1, 0.2], [0.9, 0.3], [0.7, 0.1 + 0.2], [0.7, 0.3], [np.nan, 0.0]])
     assert rule.accepts(outputs).tolist() == [False, True, True, True, False]
     assert asked == [3]
@@ -208,7 +208,7 @@ def by_parity(outputs: Array) -> Array:
 @given(problem=problems(kinds=("linear", "relu", "trees")), near=st.sampled_from([1e-9, 0.25, 1.0]))
 def test_all_solvers_agree_where_only_the_library_can_tell(problem: Problem, near: float) -> None:
     decision = problem.model.decision
-    rule = Asked((), decision.n_outputs, decision.ways(), near, by_parity)
+    rule = LibraryDecides((), decision.n_outputs, decision.ways(), near, by_parity)
     stated = replace(problem, model=replace(problem.model, decision=rule))
     reference = solve(stated, "enumerate")
     for method in ("search", "milo"):

@@ -15,12 +15,12 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
 from armin.errors import DataError, MissingDependencyError, ParameterError, SchemaError
-from armin_desk.asking import read_asked
 from armin_desk.clients import Clients
 from armin_desk.contract import request_body
 from armin_desk.describe import answer_schema, responses
 from armin_desk.guard import Guard
 from armin_desk.metrics import Metrics
+from armin_desk.parse_request import parse_request
 from armin_desk.problems import JSONAnswer, ProblemError, problem_response
 from armin_desk.searches import Searches
 from armin_desk.service import BundleLike, LetterPage, Service
@@ -109,7 +109,7 @@ def _add_answer(app: FastAPI, service: Service, searches: Searches, name: str) -
     letter = name == "letter"
 
     async def answer(request: Request) -> Response:
-        asked = await read_asked(request, model, service.schema.names, service.settings)
+        asked = await parse_request(request, model, service.schema.names, service.settings)
         try:
             return _sent(await searches.run(work, asked, request.receive))
         except (DataError, ParameterError, SchemaError) as error:

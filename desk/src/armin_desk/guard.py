@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from armin_desk.asking import too_large
 from armin_desk.clients import Clients
 from armin_desk.metrics import Metrics
+from armin_desk.parse_request import too_large
 from armin_desk.problems import ProblemError, problem_response
 from armin_desk.settings import DeskSettings
 

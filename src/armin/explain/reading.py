@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from armin.errors import RefusedError, UnreadableError
-from armin.models.asking import draw_codes
 from armin.models.encoding import ReadClassifier, read_classifier
 from armin.models.oracle import Oracle
+from armin.models.probing import draw_codes
 from armin.schema import Schema
 
 __all__ = ["BlackBoxWarning", "read_or_ask"]

@@ -14,13 +14,13 @@ import numpy as np
 
 from armin.arrays import IntArray
 from armin.errors import UnreadableError
-from armin.models.asking import ask_trace, comparable
 from armin.models.encoder import AsTheyAre, Encode, Encoder, Steps
 from armin.models.folding import affine, fold
 from armin.models.inputs import dense
 from armin.models.joint import JOINT, JointColumns, JointEncoder
 from armin.models.kinds import BlackBox, LinearModel, Model, ReluNetwork
 from armin.models.oracle import Oracle, laid_open
+from armin.models.probing import comparable, probe_dependencies
 from armin.models.read import prepare_inputs, read_model, unwrap
 from armin.models.tracing import AtMost, Behind, Trace, UntraceableError, fills_by_others, through, trace
 from armin.schema import Schema
@@ -119,7 +119,7 @@ def _behind(oracle: Oracle, model: Model, followed: Collection[Any], rest: list[
             raise
         asks = True
     if asks:
-        found = ask_trace(oracle.schema, Steps(oracle, (*followed, step), comparable), name)
+        found = probe_dependencies(oracle.schema, Steps(oracle, (*followed, step), comparable), name)
         found = [_with_derived(oracle.schema, one) for one in found]
     wide = _too_wide(oracle.schema, found)
     if wide:

@@ -14,8 +14,8 @@ import pandas as pd
 from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.errors import DataError, ParameterError, RefusedError
 from armin.models.alike import takes_alike
-from armin.models.asking import draw_codes
 from armin.models.decide import find_target
+from armin.models.probing import draw_codes
 from armin.models.read import check_fitted, unwrap
 from armin.models.tracing import column_positions
 from armin.schema import Carried, Schema

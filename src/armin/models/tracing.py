@@ -1,7 +1,7 @@
 """Which raw columns stand behind each output of a fitted transformer.
 
 A *trace* lists, for every output column, the one input column that it depends on, a set of them where there are
-several, or None if it is constant. What is not known of a step is found by asking it: :mod:`armin.models.asking`.
+several, or None if it is constant. What is not known of a step is found by asking it: :mod:`armin.models.probing`.
 
 >>> import numpy as np
 >>> from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures

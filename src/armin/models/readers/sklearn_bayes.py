@@ -17,10 +17,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.extmath import safe_sparse_dot
 
 from armin.arrays import FloatArray
-from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Among, Decision, LinearModel, Margins, TreeEnsemble
+from armin.models.library_decides import LibraryDecides
 from armin.models.nodes import plant
 from armin.models.parts import ColumnParts
 from armin.models.read import register_model
@@ -111,7 +111,7 @@ def _decide(estimator: Any, target: Target) -> Decision:
     verdict = Verdict(_given_likelihoods(estimator, _as_given), target)
     sign, above = decide_by_score(Verdict(_given_likelihoods(estimator, _beside_zero), target), name)
     margin = Margins(np.array([[-sign, sign]]), np.array([above.cut]))
-    return Asked((), 2, (margin,), _NEAR, verdict)
+    return LibraryDecides((), 2, (margin,), _NEAR, verdict)
 
 
 def read_gaussian(estimator: Any, target: Target) -> LinearModel:

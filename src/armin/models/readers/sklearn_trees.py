@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
 from armin.errors import UnreadableError
-from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score, refuse_threshold
 from armin.models.kinds import Above, Among, Decision, Margins, TreeEnsemble
+from armin.models.library_decides import LibraryDecides
 from armin.models.nodes import OneTree, plant
 from armin.models.read import register_model
 
@@ -90,7 +90,7 @@ def decide_shares(target: Target, name: str) -> tuple[list[int], float, Decision
     if target.threshold is not None and target.around is None and len(target.accepted) > 1:
         wanted: FloatArray = np.isin(np.arange(n_classes), target.accepted)[None, :].astype(np.float64)
         margin = Margins(wanted, np.array([target.threshold]))
-        return list(range(n_classes)), 1.0, Asked((), n_classes, (margin,), _NEAR, Verdict(_Shares(), target))
+        return list(range(n_classes)), 1.0, LibraryDecides((), n_classes, (margin,), _NEAR, Verdict(_Shares(), target))
     if target.threshold is not None or target.around is not None:
         if target.around is not None:
             refuse_threshold(target, name)

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from armin.arrays import FloatArray
 from armin.errors import ArminError, UnreadableError
-from armin.models.asked import Asked
 from armin.models.decide import Target, Verdict, decide_by_score
 from armin.models.inputs import Prepare, dense
 from armin.models.kinds import Above, Among, LinearModel, Margins, Model, ScoreMixture, Term, TreeEnsemble
+from armin.models.library_decides import LibraryDecides
 from armin.models.mixing import NEAR, decided, is_sklearn, nameless, score_of, set_apart, shares_of, vote_of
 from armin.models.nodes import join, plant
 from armin.models.read import read_inside, register_model, unwrap
@@ -263,7 +263,7 @@ def _joined(
     """All members as one model, with the rule of the outer classifier."""
     margins, blur = ways
     size = max(float(np.abs(way.cuts).max(initial=1.0)) for way in margins)
-    decision = Asked((), read[-1].place.stop, margins, 2.0 * blur + NEAR * size, verdict)
+    decision = LibraryDecides((), read[-1].place.stop, margins, 2.0 * blur + NEAR * size, verdict)
     trees = [member.model for member in read if isinstance(member.model, TreeEnsemble)]
     linear = [member.model for member in read if isinstance(member.model, LinearModel)]
     if trees and linear:

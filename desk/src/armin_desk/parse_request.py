@@ -14,12 +14,12 @@ from armin_desk.contract import Asked, refusal
 from armin_desk.problems import ProblemError
 from armin_desk.settings import DeskSettings
 
-__all__ = ["parse_json", "read_asked", "too_large"]
+__all__ = ["parse_json", "parse_request", "too_large"]
 
 A = TypeVar("A", bound=Asked)
 
 
-async def read_asked(request: Request, model: type[A], columns: Sequence[str], settings: DeskSettings) -> A:
+async def parse_request(request: Request, model: type[A], columns: Sequence[str], settings: DeskSettings) -> A:
     """The checked body of a request.
 
     Raises

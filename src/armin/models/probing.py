@@ -19,7 +19,7 @@ from armin.errors import ModelError, RefusedError
 from armin.models.tracing import Trace, UntraceableError
 from armin.schema import Feature, Schema
 
-__all__ = ["ask_trace", "comparable", "draw_codes"]
+__all__ = ["comparable", "draw_codes", "probe_dependencies"]
 
 ROWS = 96
 """Rows in each of which every column is changed."""
@@ -77,7 +77,7 @@ def _draw(feature: Feature, n: int, rng: np.random.Generator) -> FloatArray:
     return np.clip(np.rint(values), low, high) if feature.kind == "integer" else values
 
 
-def ask_trace(schema: Schema, steps: Callable[[FloatArray], FloatArray], name: str, seed: int = 0) -> Trace:
+def probe_dependencies(schema: Schema, steps: Callable[[FloatArray], FloatArray], name: str, seed: int = 0) -> Trace:
     """The schema positions behind each output (n, P) of ``steps`` on codes (n, D).
 
     Raises
@@ -89,7 +89,7 @@ def ask_trace(schema: Schema, steps: Callable[[FloatArray], FloatArray], name: s
     --------
     >>> from armin.schema import Feature
     >>> schema = Schema(tuple(Feature(name, "continuous", lower=1, upper=9) for name in "abc"))
-    >>> ask_trace(schema, lambda x: np.column_stack([x[:, 0] / x[:, 2], x[:, 1], np.ones(len(x))]), "a step")
+    >>> probe_dependencies(schema, lambda x: np.column_stack([x[:, 0] / x[:, 2], x[:, 1], np.ones(len(x))]), "a step")
     [frozenset({0, 2}), 1, None]
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -14,13 +14,13 @@ import numpy as np
 from armin.arrays import BoolArray, FloatArray
 from armin.models.kinds import Among, Margins
 
-__all__ = ["Asked"]
+__all__ = ["LibraryDecides"]
 
 _UNITS = 256 * float(np.finfo(np.float64).eps)  # what two ways to add up a few outputs can differ by
 
 
 @dataclass(frozen=True, eq=False)
-class Asked(Among):
+class LibraryDecides(Among):
     """Accepted where all margins of some way hold; within ``near`` of a cut, where ``verdict`` says so.
 
     Attributes
@@ -32,7 +32,7 @@ class Asked(Among):
     verdict : maps outputs (n, n_outputs) to accepted or not, as the library does
 
     >>> sure = Margins(np.array([[1.0, 1.0]]), np.array([1.0]))
-    >>> rule = Asked((), 2, (sure,), near=1e-9, verdict=lambda outputs: outputs[:, 0] > 0.5)
+    >>> rule = LibraryDecides((), 2, (sure,), near=1e-9, verdict=lambda outputs: outputs[:, 0] > 0.5)
     >>> rule.accepts(np.array([[0.2, 0.9], [0.2, 0.8], [0.6, 0.4], [0.3, 0.3]]))
     array([ True, False,  True, False])
     """
