@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SAY = {
+    "ask_trace": "probe_dependencies",
     "carefully": "solve_then_verify",
     "dear": "expensive",
     "dearer": "more expensive, or: costs more",
@@ -16,6 +17,7 @@ SAY = {
     "guessed_wrong": "mismatched",
     "GuessingJudge": "SurrogateJudge",
     "MisreadError": "SurrogateMismatch",
+    "read_asked": "parse_request",
     "register_reader": "register_model",
     "the reading of the model": "the surrogate",
     "without its estimator's clothes": "the immutable state of a fitted explainer",
