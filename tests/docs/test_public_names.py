@@ -39,7 +39,7 @@ def test_the_modules_are_the_packages() -> None:
 
     assert armin.rules is sys.modules["armin.schema.rules"]
     assert armin.solve.solve is sys.modules["armin.solve"].solve
-    assert issubclass(armin.rules.AtLeast, armin.rules.Rule)
+    assert issubclass(armin.rules.Forbid, armin.rules.Rule)
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

@@ -13,6 +13,7 @@ SAY = {
     "carefully": "solve_then_verify",
     "dear": "expensive",
     "dearer": "more expensive, or: costs more",
+    "dearest": "most expensive, or max_cost",
     "for_somebody": "with_difficulty",
     "guessed_wrong": "mismatched",
     "GuessingJudge": "SurrogateJudge",

@@ -175,7 +175,7 @@ def _linear_growth(problem: Problem, size: int) -> float:
 
 
 def changes_of(stated: Stated, choice: Choice) -> tuple[Change, ...]:
-    """The changes of a choice, dearest first."""
+    """The changes of a choice, the most expensive first."""
     changes = []
     for move, option, j in zip(stated.grid.moves, stated.problem.options, choice, strict=True):
         if not j:
