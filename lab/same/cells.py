@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from armin import ARMIN
+from armin import ARMIN, ExpertOptions
 from armin.datasets import make_loans
 from lab.benchmarks.cells import MODELS, have_data, make_cell
 from lab.benchmarks.mile import reaching
@@ -60,6 +60,7 @@ def _loans() -> Iterator[tuple[str, ARMIN, pd.DataFrame]]:
         classifier = make_pipeline(clone(loans.classifier[0]), MODELS[model]()).fit(loans.X, loans.y)
         complete = loans.X[classifier.predict(loans.X) == "rejected"].head(ROWS)
         blank = complete.astype({"Income": float}).assign(Income=float("nan"))
-        explainer = ARMIN(classifier, loans.schema, desired="approved").fit(loans.X)
+        listed = ExpertOptions(grid="human")
+        explainer = ARMIN(classifier, loans.schema, desired="approved", options=listed).fit(loans.X)
         yield f"loans {model} complete", explainer, complete
         yield f"loans {model} blank", explainer, blank

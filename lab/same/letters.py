@@ -48,7 +48,8 @@ def answers(progress: Callable[[str], None] = lambda _: None) -> Iterator[tuple[
     """The letters by name, as HTML and as text."""
     warnings.simplefilter("ignore")
     loans = make_loans(600)
-    explainer = ARMIN.from_settings(loans.classifier, loans.schema, desired="approved", n_fresh=200).fit(loans.X)
+    explainer = ARMIN.from_settings(loans.classifier, loans.schema, desired="approved", n_fresh=200, grid="human")
+    explainer.fit(loans.X)
     row, accepted = loans.applicant, loans.person | {"Income": 200_000, "ExistingLoans": 0}
     why, plans = explainer.reasons(row), explainer.alternatives(row, 3)
     cases: dict[str, Callable[..., Any]] = {

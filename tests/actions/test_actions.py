@@ -301,7 +301,7 @@ def test_bad_parameters_are_refused() -> None:
     feature = Feature("a", "integer", lower=0, upper=5)
     with pytest.raises(ParameterError, match=r"'max_options'.*at least 2.*1"):
         grid_of(feature, 1.0, max_options=1)
-    with pytest.raises(ParameterError, match=r"'grid'.*'human', 'paper' or 'published'.*'log'"):
+    with pytest.raises(ParameterError, match=r"'grid'.*'exact', 'human', 'paper', 'published'.*'log'"):
         grid_of(feature, 1.0, grid="log")
 
 

@@ -202,7 +202,7 @@ def test_what_fresh_completions_do_not_confirm_is_replaced(seed: int, count: int
     world = make_world(seed)
     explainer = ARMIN.from_settings(
         world.classifier, world.schema, desired="yes", sampler="donors",
-        n_samples=12, n_fresh=60, max_changes=3, max_options=5,
+        n_samples=12, n_fresh=60, max_changes=3, max_options=5, grid="human",
     ).fit(world.X)  # fmt: skip
     plans = explainer.alternatives(world.row, 3)
     assert len(plans) == count

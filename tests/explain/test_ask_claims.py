@@ -128,6 +128,7 @@ def check_rows(seeds: range) -> set[str]:
         )
         explainer = ARMIN.from_settings(
             model, schema, desired="yes", n_samples=10, n_fresh=40, sampler="donors", max_changes=2, max_options=5,
+            grid="human",
             decision=decision, reapply=reapply,
         ).fit(X)  # fmt: skip
         answer = explainer.ask(row, n_values=3)

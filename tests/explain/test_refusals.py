@@ -107,7 +107,8 @@ def test_confidence_outside_its_range(world, confidence):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n_samples", 0), ("n_samples", 2.5), ("max_changes", 0), ("max_options", 1), ("n_fresh", -1),
+        ("tolerance", -1), ("n_samples", 0), ("n_samples", 2.5),
+        ("max_changes", 0), ("max_options", 1), ("n_fresh", -1),
         ("time_limit", 0), ("random_state", "a"), ("random_state", -1), ("cost", "cheap"), ("sampler", "magic"),
         ("grid", "fine"), ("method", "guess"), ("solver", "cplex"), ("threshold", 1.5), ("schema", None),
     ],

@@ -181,6 +181,7 @@ WRONG: dict[str, list[Any]] = {
     "max_changes": [0, 1.5, "2"],
     "max_options": [1, None],
     "grid": ["fine", None],
+    "tolerance": [-0.1, 1.1, "1 %", None],
     "method": ["foo", None, 3],
     "solver": ["foo", None],
     "time_limit": [0, -1, "5", True],
@@ -232,9 +233,9 @@ def by_listing(problem: Any) -> Solution:
 
 
 def test_a_method_may_be_a_function() -> None:
-    world, explainer = made(ARMIN, "linear", method=by_listing)
+    world, explainer = made(ARMIN, "linear", method=by_listing, grid="human")
     own = explainer.fit(world.X).explain(world.row)
-    assert own.cost == pytest.approx(made(ARMIN, "linear")[1].fit(world.X).explain(world.row).cost)
+    assert own.cost == pytest.approx(made(ARMIN, "linear", grid="human")[1].fit(world.X).explain(world.row).cost)
     assert pickle.loads(pickle.dumps(explainer)).explain(world.row) == own
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -212,16 +213,47 @@ def growing(*kinds: str) -> Problem:
     return Problem(np.stack(columns, axis=1), tuple(options), model, 1.0)
 
 
+def moving(problem: Problem, mode: str) -> Any:
+    """A problem whose options all go one way."""
+    moves = [SimpleNamespace(mode=mode, senses=np.array([0.0, *np.ones(o.size - 1)])) for o in problem.options]
+    return SimpleNamespace(problem=problem, grid=SimpleNamespace(moves=moves))
+
+
 @pytest.mark.parametrize(
     ("kinds", "orders"),
     [(["move"], 0), (["same"], 0), (["reach"], 1), (["move", "reach", "reach"], 2), (["same", "move", "reach"], 1)],
 )
 def test_one_linear_score_cuts_completions_in_few_ways(kinds: list[str], orders: int) -> None:
-    assert _linear_growth(growing(*kinds), 3) == pytest.approx(min(3 * math.log(2), math.log(4)) + orders * math.log(2))
+    assert _linear_growth(moving(growing(*kinds), "shift"), 3) == pytest.approx(
+        min(3 * math.log(2), math.log(4)) + orders * math.log(2)
+    )
 
 
 def test_where_completions_move_apart_a_linear_score_says_nothing() -> None:
-    assert _linear_growth(growing("move", "neither"), 3) == math.inf
+    assert _linear_growth(moving(growing("move", "neither"), "shift"), 3) == math.inf
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_targets_for_blanks_cut_completions_in_no_more_ways_than_are_counted(seed: int) -> None:
+    """Every accepted set over a fine grid of targets and amounts, beside the bound."""
+    rng = np.random.default_rng(seed)
+    n = 5
+    rows, weights = rng.normal(size=(n, 3)), rng.normal(size=3)
+    targets = np.concatenate([[-9.0], np.linspace(-3, 3, 61)])
+    seen = set()
+    for one in targets:
+        for two in targets:
+            score = rows[:, 0] * weights[0]
+            score = score + np.maximum(rows[:, 1], one) * weights[1] + np.maximum(rows[:, 2], two) * weights[2]
+            seen |= {(score >= cut).tobytes() for cut in np.append(score, np.inf)}
+    floors = [np.maximum(rows[:, [d]], np.array([[-9.0, 0.0, 1.0]])) for d in (1, 2)]
+    options = tuple(
+        Options(f"x{d}", np.array([d]), table[:, :, None], np.array([0.0, 1.0, 2.0]))
+        for d, table in enumerate(floors, 1)
+    )
+    problem = Problem(rows, options, LinearModel(weights[None], np.zeros(1), Above(0.0)), 1.0)
+    growth = _linear_growth(moving(problem, "reach"), n)
+    assert math.log(len(seen)) <= growth < math.inf
 
 
 @pytest.mark.parametrize(("weight", "tidy"), [(3 + 1e-12, 3.0), (3 + 1e-6, 3 + 1e-6), (2.5, 2.5), (1e6 + 1e-5, 1e6)])
@@ -320,13 +352,15 @@ WRONG: dict[str, list[Any]] = {
     "threshold": [0.0, 1.1, True, "0.5"], "margin": [-0.1, 1.0, None], "confidence": [0.0, 1.1, None, True],
     "decision": ["disclosed", True, 1], "reapply": [None, "complete"], "n_samples": [0, 1.0, True, None],
     "n_fresh": [-1, 0.5, None], "max_changes": [0, False, 2.0], "max_options": [1, None], "grid": ["fine", None],
+    "tolerance": [-0.01, 2, None],
     "method": ["foo", None], "solver": ["foo"], "time_limit": [0, -1.0, "5", True], "random_state": [-1, 0.5],
     "checks": [None, 1, "no"],
 }  # fmt: skip
 RIGHT: dict[str, list[Any]] = {
     "threshold": [None, 1, 0.5], "margin": [0, 0.99], "confidence": [1, 0.01], "decision": [None, "auto"],
     "reapply": ["either"], "n_samples": [1, np.int64(5)], "n_fresh": [0], "max_changes": [None, 1],
-    "max_options": [2], "grid": ["paper"], "method": ["auto", len], "solver": ["highs"], "time_limit": [None, 0.1],
+    "max_options": [2], "grid": ["paper", "exact"], "tolerance": [0, 0.05],
+    "method": ["auto", len], "solver": ["highs"], "time_limit": [None, 0.1],
     "random_state": [None, 0], "checks": [True, np.False_],
 }  # fmt: skip
 

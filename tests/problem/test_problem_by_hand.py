@@ -113,7 +113,7 @@ def test_some_of_the_candidates_keep_their_own_outcomes() -> None:
         (Status.FEASIBLE, 4.0, 5.0, 0.0),
         (Status.FEASIBLE, 0.0, 0.0, 0.0),
         (Status.FEASIBLE, 0.5, 0.25, 0.5),
-        (Status.OPTIMAL, 4.0, 3.0, 0.0),
+        (Status.OPTIMAL, 4.0, 4.0, 0.0),
         (Status.UNKNOWN, None, 0.0, None),
     ],
 )

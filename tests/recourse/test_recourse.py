@@ -321,7 +321,7 @@ def test_every_outcome_is_json(name: str) -> None:
 def test_an_answer_in_german() -> None:
     notes = (Message("draws.few", kept=1200, drawn=5000),)
     assert (
-        make(notes=notes, cost=12_500.0).text("de")
+        make(notes=notes, cost=12_500.0, bound=12_500.0).text("de")
         == """\
 2 Änderungen führen zu „approved“ mit mindestens 75 % Sicherheit. Einen günstigeren Weg gibt es nicht.
 

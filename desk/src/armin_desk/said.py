@@ -105,7 +105,8 @@ def said_recourse(
         said["accepted"] = words.say("answer.tell_text")
     if recourse.outcome == "no_recourse":
         said["why"] = [line.said(words) for line in _why(recourse, schema, locked)]
-    if recourse.outcome == "out_of_time" and recourse.bound > 0 and math.isfinite(recourse.bound):
+    known = recourse.scope == "domain" and recourse.bound > 0 and math.isfinite(recourse.bound)
+    if recourse.outcome == "out_of_time" and known:
         said["bound"] = words.say("answer.bound", bound=recourse.bound)
     return said
 
@@ -115,7 +116,8 @@ def said_path(path: RecoursePath, words: Catalogue) -> dict[str, Any]:
     if not path.points:
         return {}
     most = path[-1].share
-    end = {"infeasible": "answer.end_none", "unknown": "answer.end_time"}.get(path.end.value)
+    none = "answer.end_none" if path.scope == "domain" else "answer.end_listed"
+    end = {"infeasible": none, "unknown": "answer.end_time"}.get(path.end.value)
     return {
         "end": words.say(end, share=most) if end else "",
         "chart": words.say("answer.chart", n=len(path), low=path[0].cost, high=path[-1].cost),
@@ -184,7 +186,10 @@ def _proof(recourse: Recourse, cheapest: float | None) -> Message:
         more = (recourse.cost or 0.0) - cheapest
         return Message("answer.other_more", more=more) if more > 0 else Message("answer.other")
     if recourse.outcome in ("plan", "falls_short"):
-        return Message("answer.proved" if recourse.outcome == "plan" else "answer.falls_short")
+        if recourse.outcome == "falls_short":
+            return Message("answer.falls_short")
+        claim = "" if recourse.claim == "cheapest" else f"_{recourse.claim}"
+        return Message(f"answer.proved{claim}", tolerance=recourse.tolerance)
     gap = recourse.gap
     return Message("answer.so_far_gap", gap=gap) if gap is not None and 0 < gap <= 1 else Message("answer.so_far")
 
@@ -242,7 +247,7 @@ def _sure(recourse: Recourse, *, other: bool) -> list[Message]:
 def _why(recourse: Recourse, schema: Schema, locked: Collection[str]) -> list[Message]:
     held = tuple(feature.named for feature in schema if feature.name in locked)
     fixed = tuple(feature.named for feature in schema if not feature.actionable)
-    lines = [Message("answer.why_proved")]
+    lines = [Message("answer.why_proved" if recourse.scope == "domain" else "answer.why_proved_list")]
     lines += [Message("answer.why_locked", labels=held)] if held else []
     lines += [Message("answer.why_fixed", labels=fixed)] if fixed else []
     if recourse.blanks and recourse.confidence is not None:

@@ -7,10 +7,12 @@ Three cases, settled by the row:
 * **blank, reach**: options are targets for a value that is not known: "to at least 40,000", "to at most 2"; for
   values without an order "to car".
 
-Numbers move on a *human grid*: multiples of 1, 2 or 5 times a power of ten, anchored at zero. For the experiments there
-are the paper's grid, equal steps of a 99th of the range from the person's own value, and the one of the published
-experiments: it begins at the lower bound (at the person's value where that may only grow), and steps of whole numbers
-are rounded down.
+On the *exact* grid a number has as options the nearest legal value beyond each of the model's turns, where these are
+known, and all categories; then no cheaper value exists outside the list, if the cost never falls with the distance.
+Where turns are not known, numbers move on the *human grid*, multiples of 1, 2 or 5 times a power of ten, anchored at
+zero; the exact grid adds both ends of the range, and what it is given beside. For the experiments there are the paper's
+grid, equal steps of a 99th of the range from the person's own value, and the one of the published experiments: it
+begins at the lower bound (at the person's value where that may only grow), and steps of whole numbers are rounded down.
 
 >>> from armin.schema import Feature, Schema
 >>> schema = Schema((Feature("income", "integer", lower=10_000, upper=90_000),))
@@ -22,7 +24,7 @@ are rounded down.
 from __future__ import annotations
 
 import math
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -35,11 +37,16 @@ from armin.errors import ParameterError
 from armin.schema import Feature, Schema
 from armin.schema.columns import after_change
 
-__all__ = ["ActionGrid", "Grid", "Mode", "Move", "build_grid", "human_step"]
+__all__ = [
+    "GRIDS", "ActionGrid", "Grid", "Mode", "Move", "Turning", "build_grid", "human_step", "make_move", "next_values",
+    "outcome", "snapped",
+]  # fmt: skip
 
 Mode = Literal["observed", "shift", "reach"]
-Grid = Literal["human", "paper", "published"]
+Grid = Literal["exact", "human", "paper", "published"]
 GRIDS = get_args(Grid)
+Turning = Mapping[int, tuple[FloatArray, FloatArray]]
+"""By position of a number: the last value before each turn of the model, and the first one after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +60,8 @@ class Move:
     values : array of shape (1 or N, J) of codes; column 0 keeps the candidate
     targets : array of shape (J,): the target code, or for "shift" the amount added; NaN for "keep"
     senses : array of shape (J,), for "reach": 1 where the target means "at least", -1 "at most", 0 "exactly"
+    complete : whether, for a cost that never falls with the distance, no value outside the list is cheaper for the same
+        answer of the model
     """
 
     position: int
@@ -60,6 +69,7 @@ class Move:
     values: FloatArray
     targets: FloatArray
     senses: FloatArray
+    complete: bool = False
 
     @property
     def size(self) -> int:
@@ -171,6 +181,8 @@ def build_grid(
     grid: Grid = "human",
     frozen: frozenset[str] = frozenset(),
     made: MutableMapping[tuple[int, float], Move | None] | None = None,
+    turns: Turning | None = None,
+    more: Mapping[int, FloatArray] | None = None,
 ) -> ActionGrid:
     """The options of one person.
 
@@ -180,17 +192,21 @@ def build_grid(
     row : codes of the row (D,), NaN for blanks
     candidates : codes of its completions (N, D)
     max_options : at most this many options per feature, with "keep"
-    grid : "human" for round numbers, "paper" for equal steps from the person's value, "published" for equal steps
-        from the lower bound
+    grid : "exact" for the values at the model's turns, "human" for round numbers, "paper" for equal steps from the
+        person's value, "published" for equal steps from the lower bound
     frozen : names of features this person cannot change, on top of the schema's rules
+    turns : where the model turns, for the exact grid
+    more : by position, other targets (or amounts) for the exact grid
     made : moves by position and code that were made before with the same schema, options and grid, None where there
         is no option; those of this person's observed features are taken from there, or put there
     """
     if max_options < 2:
         raise ParameterError(f"The 'max_options' parameter must be at least 2. Got {max_options} instead.")
     if grid not in GRIDS:
-        raise ParameterError(f"The 'grid' parameter must be 'human', 'paper' or 'published'. Got {grid!r} instead.")
+        names = ", ".join(map(repr, GRIDS))
+        raise ParameterError(f"The 'grid' parameter must be one of {names}. Got {grid!r} instead.")
     moves = []
+    turns, more = turns or {}, more or {}
     for position, feature in enumerate(schema.features):
         if not feature.actionable or feature.name in frozen:
             continue
@@ -199,27 +215,121 @@ def build_grid(
             if feature.blank_mode == "freeze":
                 continue
             mode: Mode = "shift" if feature.blank_mode == "shift" else "reach"
-            move = _move(feature, position, mode, candidates[:, position], max_options, grid)
-        elif made is not None and (position, code) in made:
+            before = candidates[:, position]
+        elif made is not None and (position, code) in made and position not in more:
             move = made[position, code]
+            if move is not None:
+                moves.append(move)
+            continue
         else:
-            move = _move(feature, position, "observed", row[position : position + 1].copy(), max_options, grid)
-            if made is not None:
-                made[position, code] = move
+            mode, before = "observed", row[position : position + 1].copy()
+        if grid == "exact":
+            move = _exact_move(
+                feature, position, mode, before, max_options, turns.get(position), more.get(position, np.zeros(0))
+            )
+        else:
+            move = make_move(feature, position, mode, before, *_targets(feature, mode, before, max_options, grid))
+        if made is not None and mode == "observed" and position not in more:
+            made[position, code] = move
         if move is not None:
             moves.append(move)
     return ActionGrid(tuple(moves), schema)
 
 
-def _move(feature: Feature, position: int, mode: Mode, before: FloatArray, max_options: int, grid: Grid) -> Move | None:
-    """The options of one feature; None if there are none."""
-    targets, senses = _targets(feature, mode, before, max_options, grid)
+def make_move(
+    feature: Feature,
+    position: int,
+    mode: Mode,
+    before: FloatArray,
+    targets: FloatArray,
+    senses: FloatArray,
+    complete: bool = False,
+) -> Move | None:
+    """The options of one feature behind "keep", from targets and their senses; None if there are none."""
     if not targets.size:
         return None
     values = np.empty((before.size, 1 + targets.size))
     values[:, 0] = before
     values[:, 1:] = outcome(feature, mode, before[:, None], targets[None, :], senses[None, :])
-    return Move(position, mode, values, _after(math.nan, targets), _after(0.0, senses))
+    return Move(position, mode, values, _after(math.nan, targets), _after(0.0, senses), complete)
+
+
+def _exact_move(
+    feature: Feature,
+    position: int,
+    mode: Mode,
+    before: FloatArray,
+    max_options: int,
+    turns: tuple[FloatArray, FloatArray] | None,
+    more: FloatArray,
+) -> Move | None:
+    """The options of one feature on the exact grid."""
+    if not feature.is_number:
+        found = _targets(feature, mode, before, len(feature.categories) * 2 + 2, "human")
+        return make_move(feature, position, mode, before, *found, complete=True)
+    low, high = feature.low_code, feature.high_code
+    least, most = float(before.min()), float(before.max())
+    if mode == "shift" or turns is None:
+        if mode == "shift":
+            low, high = low - least, high - most
+            start = 0.0
+        else:
+            start = least if mode == "observed" else math.nan
+        human = _number_targets(feature, low, high, start, max_options, "human", relative=mode == "shift")
+        ends = np.array([low, high]) if low < high else np.zeros(0)
+        listed = snapped(feature, np.concatenate([human, ends, more[(more >= low) & (more <= high)]]), low, high)
+        whole = feature.step or (1.0 if feature.kind == "integer" else 0.0)
+        complete = whole > 0 and human.size >= (high - low) / whole - 1e-9
+        ups, downs = listed, listed
+    else:
+        below, above = turns
+        start, complete = (least if mode == "observed" else math.nan), True
+        # whoever is outside of the range comes back to its end
+        ups = snapped(feature, np.concatenate([[low], above] if least < low else [above]), low, high, 1)
+        downs = snapped(feature, np.concatenate([below, [high]] if most > high else [below]), low, high, -1)
+    if mode == "reach":
+        ups, downs = ups[_moves_some(least, most, ups, 1.0)], downs[_moves_some(least, most, downs, -1.0)]
+    else:
+        ups, downs = ups[ups > start], downs[downs < start]
+    ups = ups[:0] if feature.direction == "decrease" else ups
+    downs = downs[:0] if feature.direction == "increase" else downs
+    senses = np.zeros(ups.size + downs.size)
+    if mode == "reach":
+        senses = np.concatenate([np.ones(ups.size), -np.ones(downs.size)])
+    return make_move(feature, position, mode, before, np.concatenate([ups, downs]), senses, complete)
+
+
+def snapped(feature: Feature, values: FloatArray, low: float, high: float, way: int = 0) -> FloatArray:
+    """The legal values in ``low`` to ``high`` that are nearest to some values, at least them (1), at most (-1), or any.
+
+    >>> snapped(Feature("rooms", "integer", lower=0, upper=9), np.array([2.5, 3.5, 9.5]), 0, 9, 1).tolist()
+    [3.0, 4.0]
+    """
+    step = feature.step or (1.0 if feature.kind == "integer" else 0.0)
+    if step:
+        count = {0: np.rint, 1: np.ceil, -1: np.floor}[way](values / step)
+        found = _multiples(count, step)
+        if way:
+            # a quotient may be rounded to the wrong side
+            short, far = (way * (found - values) < 0), way * (_multiples(count - way, step) - values) >= 0
+            found = _multiples(count + way * short - way * far, step)
+        values = np.rint(found) if feature.kind == "integer" else found
+    values = values[(values >= low) & (values <= high)] + 0.0  # no negative zero
+    return np.unique(values)
+
+
+def next_values(feature: Feature, values: FloatArray, way: int) -> FloatArray:
+    """The next legal value above (1) or below (-1) each value (n,).
+
+    >>> next_values(Feature("rooms", "integer", lower=0, upper=9), np.array([2.0, 2.5]), 1).tolist()
+    [3.0, 3.0]
+    """
+    beyond = np.nextafter(values, way * np.inf)
+    step = feature.step or (1.0 if feature.kind == "integer" else 0.0)
+    if not step:
+        return beyond
+    found = _multiples((np.ceil if way > 0 else np.floor)(beyond / step), step)
+    return np.where(way * (found - values) > 0, found, found + way * step)
 
 
 def _after(keep: float, others: FloatArray) -> FloatArray:

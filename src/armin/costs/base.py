@@ -49,6 +49,11 @@ class BaseCost(Learned):
     alias : the name by which users ask for it
     summary : what it adds up, in one line
 
+    Attributes
+    ----------
+    monotone : whether a number that goes further the same way never costs less. Say so of a cost of your own if it is
+        true: else "no cheaper way" is proved over a list of values only
+
     Examples
     --------
     >>> class Flat(BaseCost, alias="flat", summary="ten for a change of category, else one"):
@@ -61,11 +66,15 @@ class BaseCost(Learned):
     """
 
     role: ClassVar[str] = "cost"
+    monotone: ClassVar[bool] = False
     aggregate: Aggregate = "sum"
 
     def __init_subclass__(cls, *, alias: str = "", summary: str = "") -> None:
         super().__init_subclass__(alias=alias, summary=summary)
         COSTS.add(alias, cls)
+        # what holds of one way to price a move says nothing of another
+        if "monotone" not in vars(cls) and {"_move", "table", "entry"} & set(vars(cls)):
+            cls.monotone = False
         # who learns something else than the distributions has to say anew what is kept
         if "fit" in vars(cls) and "kept" not in vars(cls):
             cls.kept = Learned.kept  # type: ignore[method-assign]

@@ -14,5 +14,7 @@ __all__ = ["NumberOfChanges"]
 class NumberOfChanges(BaseCost, alias="changes", summary="number of changes"):
     """How many features change (times their difficulty)."""
 
+    monotone = True
+
     def _move(self, known: Distribution, before: FloatArray, after: FloatArray) -> FloatArray:
         return np.ones(after.shape)

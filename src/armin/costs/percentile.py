@@ -32,6 +32,8 @@ class TotalLogPercentileShift(BaseCost, alias="tlps", summary="total log percent
     TotalLogPercentileShift(base=2)
     """
 
+    monotone = True
+
     def __init__(self, base: float | None = None, estimate: Literal["ranks", "kde"] = "ranks") -> None:
         self.base = base
         self.estimate = estimate
@@ -70,6 +72,7 @@ class MaxPercentileShift(BaseCost, alias="mps", summary="maximum percentile shif
     """
 
     aggregate: Aggregate = "max"
+    monotone = True
 
     def _move(self, known: Distribution, before: FloatArray, after: FloatArray) -> FloatArray:
         if known.feature.kind == "categorical":

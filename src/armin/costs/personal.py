@@ -38,6 +38,11 @@ class PersonalCost:
     def __post_init__(self) -> None:
         self.aggregate = self.cost.aggregate
 
+    @property
+    def monotone(self) -> bool:
+        """As of the other cost."""
+        return bool(getattr(self.cost, "monotone", False))
+
     def fit(self, X: FloatArray, schema: Schema) -> Self:
         """Nothing is learned: the other cost is fitted."""
         return self

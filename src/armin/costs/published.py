@@ -55,6 +55,8 @@ class PublishedPercentileShift(
     [[0.0, 18.1]]
     """
 
+    monotone = True
+
     def fit(self, X: FloatArray, schema: Schema) -> Self:
         """Learn each column's distribution function from codes (n, D), NaN for blanks."""
         super().fit(X, schema)
@@ -89,6 +91,8 @@ class PublishedL1(BaseCost, alias="l1-published", summary="l1 with the paper's w
     w is ``1 / (1.4826 MAD)``; for columns with two values, and where the MAD is zero, it is 1.4826 times the standard
     deviation: not its inverse, so that a rare value is cheap. :class:`~armin.costs.WeightedL1` divides everywhere.
     """
+
+    monotone = True
 
     def _move(self, known: Distribution, before: FloatArray, after: FloatArray) -> FloatArray:
         if known.feature.kind == "categorical":

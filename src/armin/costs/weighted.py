@@ -16,6 +16,8 @@ __all__ = ["WeightedL1", "WeightedL2"]
 class WeightedL1(BaseCost, alias="l1", summary="sum of changes in units of their spread"):
     """The sum of ``|a| / MAD``; a zero MAD falls back to the standard deviation, for every kind of feature."""
 
+    monotone = True
+
     def _move(self, known: Distribution, before: FloatArray, after: FloatArray) -> FloatArray:
         if known.feature.kind == "categorical":
             share = known.shares[after.astype(np.intp)]
@@ -27,6 +29,8 @@ class WeightedL1(BaseCost, alias="l1", summary="sum of changes in units of their
 
 class WeightedL2(WeightedL1, alias="l2", summary="root of the sum of squares of what l1 adds"):
     """The square root of the sum of ``(a / MAD)**2``, with the weights of :class:`WeightedL1`."""
+
+    monotone = True
 
     def entry(self, costs: FloatArray) -> FloatArray:
         """The squares, which are what is added up."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -103,7 +104,9 @@ def _worked_out(
         return _accepted(fitted, world, codes, start), None, None
     sample, fresh = candidates_of(fitted, world, codes), fresh_of(fitted, world, codes)
     sampled = time.perf_counter()
-    posed = _posed(fitted, world, codes, sample, fresh, locked, level)
+    # a promise was tested on the values that are listed for the user's own confidence
+    listed = level if calibration is None else fitted.settings.confidence
+    posed = _posed(fitted, world, codes, sample, fresh, locked, listed)
     built = time.perf_counter()
     if calibration is None:
         judged = judge_until_fresh(fitted, world, posed.stated, fresh, level, drawn=posed.drawn)
@@ -150,14 +153,17 @@ def _path(fitted: Fitted, codes: FloatArray, locked: Collection[str], level: flo
         return RecoursePath((_accepted(fitted, world, codes, time.perf_counter()),), level, Status.OPTIMAL)
     posed = pose(fitted, codes, locked, level)
     judged, end = judge_path(fitted, posed.world, posed.stated, posed.fresh, drawn=posed.drawn)
+    costs = [posed.stated.cost.finish(point.solution.cost or 0.0) for point in judged]
     points = [
         make_recourse(
             fitted, posed.world, posed.stated, point, posed.sample, posed.fresh,
-            confidence=posed.stated.share(point.accepted), locked=locked,
+            confidence=posed.stated.share(point.accepted), locked=locked, below=below,
         )
-        for point in judged
+        for point, below in zip(judged, [*costs[1:], math.inf], strict=False)
     ]  # fmt: skip
-    return RecoursePath.judged(points, level, end)
+    # the far ends of all ranges are listed: where they do not suffice, nothing does
+    everything = posed.stated.outer is not None and not fitted.schema.rules
+    return RecoursePath.judged(points, level, end, "domain" if everything else "list")
 
 
 def advise_others(
@@ -184,7 +190,7 @@ def _others(
     for one, way in sorted(zip(found, ways[1:], strict=True), key=lambda pair: pair[1].cost):
         plan = make_recourse(
             fitted, world, stated, one, posed.sample, fresh,
-            confidence=level if fitted.settings.states else None, locked=locked,
+            confidence=level if fitted.settings.states else None, locked=locked, alternative=True,
         )  # fmt: skip
         if any(dominates(other, way) for other in ways):
             plan = replace(plan, notes=(*plan.notes, Message("others.no_surer")))

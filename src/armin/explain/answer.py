@@ -14,8 +14,10 @@ from armin.costs.personal import cost_name
 from armin.explain.draw import Sample
 from armin.explain.fitted import Fitted
 from armin.explain.judge import Judged
+from armin.explain.minimum import Proof, proved
+from armin.explain.rounding import rounded
 from armin.models.kinds import LinearModel
-from armin.problem import Choice, Problem, Status
+from armin.problem import Choice, Status
 from armin.problem.stated import Stated
 from armin.promise import Calibration, estimation_error, log_growth
 from armin.recourse import Change, Recourse, Validity
@@ -26,6 +28,10 @@ from armin.schema import Schema
 from armin.words import Message
 
 __all__ = ["accepted_as_is", "changes_of", "fresh_validity", "make_recourse"]
+
+
+STEPS = (0.02, 0.03, 0.05, 0.1)
+"""How far from its bound a plan is said to be, where that is more than the tolerance."""
 
 
 def make_recourse(
@@ -40,8 +46,10 @@ def make_recourse(
     locked: Collection[str] = (),
     steps: dict[str, float] | None = None,
     calibration: Calibration | None = None,
+    alternative: bool = False,
+    below: float = math.inf,
 ) -> Recourse:
-    """The answer for one row, re-checked in user units.
+    """The answer for one row in round numbers, re-checked in user units.
 
     Parameters
     ----------
@@ -51,9 +59,16 @@ def make_recourse(
     locked : features that this person cannot change
     steps : where the time went
     calibration : the test on real people that chose the confidence
+    alternative : whether it stands beside a cheaper plan
+    below : rounder numbers may not cost as much as this
     """
+    if calibration is not None:  # a plan is the one that was tested
+        below = 0.0
+    stated, judged, proof = _settled(fitted, world, stated, judged, fresh, confidence, alternative, below)
     schema, solution = fitted.schema, judged.solution
     never_blank = _never_blank(fitted, world, stated.row)
+    bound = float(stated.cost.finish(proof.bound)) if np.isfinite(proof.bound) else proof.bound
+    tolerance = 0.0 if solution.choice is None else _claimed(fitted, stated.cost_of(solution.choice), bound)
     common: dict[str, Any] = {
         "method": fitted.settings.name,
         "status": solution.status,
@@ -69,7 +84,9 @@ def make_recourse(
         "conditioned": sample.kept,
         "notes": sample.notes + _stuck(stated, locked) + _beyond(schema, stated.row) + never_blank,
         "seconds_by_step": steps or {},
-        "bound": float(stated.cost.finish(solution.bound)) if np.isfinite(solution.bound) else solution.bound,
+        "bound": bound,
+        "scope": proof.scope,
+        "tolerance": tolerance,
         "world": world,
     }
     if solution.choice is None:
@@ -90,6 +107,38 @@ def make_recourse(
         **common,
     )
     return replace(answer, certificate=_certificate(fitted, answer, stated, calibration))
+
+
+def _claimed(fitted: Fitted, cost: float, bound: float) -> float:
+    """By how much of the bound a plan is said to exceed it at most."""
+    steps = (fitted.settings.options.tolerance, *(step for step in STEPS if step > fitted.settings.options.tolerance))
+    far = cost / bound - 1 if bound > 0 else 0.0
+    return next((step for step in steps if far <= step + 1e-9), far)
+
+
+def _settled(
+    fitted: Fitted,
+    world: World,
+    stated: Stated,
+    judged: Judged,
+    fresh: Sample | None,
+    level: float | None,
+    alternative: bool,
+    below: float,
+) -> tuple[Stated, Judged, Proof]:
+    """A plan in round numbers, and what is known of all others."""
+    solution = judged.solution
+    if alternative:  # nothing is claimed of plans beside it but that these were listed
+        proof = Proof(solution.bound, "list" if stated.outer is not stated.problem else "domain")
+    else:
+        proof = proved(fitted, stated, solution, judged.demand)
+    listed = stated.outer is None or (proof.scope == "list" and not alternative)
+    if listed or solution.status is not Status.OPTIMAL or below <= 0:
+        return stated, judged, proof
+    bound, cost = float(stated.cost.finish(proof.bound)), float(stated.cost.finish(solution.cost or 0.0))
+    most = max(bound * (1 + _claimed(fitted, cost, bound)), cost) if fitted.settings.options.tolerance else cost
+    stated, judged = rounded(fitted, world, stated, judged, fresh, min(most, below * (1 - 1e-9)), level)
+    return stated, judged, proof
 
 
 def accepted_as_is(fitted: Fitted, world: World, codes: FloatArray, fresh: Sample, steps: dict[str, float]) -> Recourse:
@@ -120,10 +169,11 @@ def accepted_as_is(fitted: Fitted, world: World, codes: FloatArray, fresh: Sampl
         world=world,
         resubmitted=True,
         notes=_beyond(fitted.schema, codes),
+        scope="domain",
     )
     certificate = Certificate(
         Status.OPTIMAL, 0.0, 0.0, None, answer.validity, found, None, None, None, len(answer.blanks),
-        fitted.ready.name, 1, _seed(fitted), library_versions(), world=world, origin=fitted.origin,
+        fitted.ready.name, 1, _seed(fitted), library_versions(), world=world, origin=fitted.origin, scope="domain",
     )  # fmt: skip
     return replace(answer, certificate=certificate)
 
@@ -145,33 +195,47 @@ def _certificate(fitted: Fitted, answer: Recourse, stated: Stated, calibration: 
     if answer.blanks and answer.validity is not None and stated.asks_completions and weights.size > 1:
         # a weighted sample counts as an equal one of its effective size
         size = max(1, math.floor(weights.sum() ** 2 / (weights**2).sum() + 1e-9))
-        growth = min(log_growth(size, n_actions=problem.n_choices), _linear_growth(problem, size))
-        error = estimation_error(size, failure=FAILURE, log_growth=growth)
+        growth = _linear_growth(stated, size)
+        # a list that was refined for this sample is not one that was chosen before
+        if stated.outer is None or stated.outer is problem:
+            growth = min(growth, log_growth(size, n_actions=problem.n_choices))
+        error = None if math.isinf(growth) else estimation_error(size, failure=FAILURE, log_growth=growth)
     return Certificate(
         answer.status, answer.bound, answer.gap, answer.confidence, answer.validity, answer.fresh, error, calibration,
         answer.conditioned, len(answer.blanks), fitted.ready.name, stated.candidates.shape[0], _seed(fitted),
-        library_versions(), world=answer.world, origin=fitted.origin,
+        library_versions(), world=answer.world, origin=fitted.origin, scope=answer.scope, tolerance=answer.tolerance,
     )  # fmt: skip
 
 
-def _linear_growth(problem: Problem, size: int) -> float:
-    """Ln Π(N) where one linear score decides; infinite where that says nothing.
+def _linear_growth(stated: Stated, size: int) -> float:
+    """Ln Π(N) where one linear score decides, whatever the values; infinite where that says nothing.
 
-    If every option moves all completions alike, or brings them all to one value, then the order of their scores
-    depends only on which of the latter kind are taken: at most 2^B orders, each cut in N + 1 ways.
+    Options that move all completions alike add one number to all scores. Those that bring all to one value may be taken
+    or not. One that brings a number to at least, or at most, a target adds a number of its own, and who is beyond the
+    target is one of N + 1 sets. For B of these, the scores are linear in B + 1 numbers for each of the sets: so many
+    parts does an arrangement of N hyperplanes have.
     """
+    problem = stated.problem
     if not isinstance(problem.model, LinearModel) or problem.model.weights.shape[0] != 1:
         return math.inf
-    reached = 0
-    for option in problem.options:
+    reached = bounded = 0
+    for move, option in zip(stated.grid.moves, problem.options, strict=True):
         if option.outcomes.shape[0] == 1:
             continue
         moved = option.outcomes - option.outcomes[:, :1]
         if np.ptp(option.outcomes[:, 1:], axis=0).max(initial=0.0) == 0:
             reached += 1
-        elif np.ptp(moved, axis=0).max(initial=0.0) > 1e-9 * max(1.0, float(np.abs(option.outcomes).max())):
+        elif np.ptp(moved, axis=0).max(initial=0.0) <= 1e-9 * max(1.0, float(np.abs(option.outcomes).max())):
+            continue
+        elif move.mode == "reach" and move.senses[1:].all() and option.columns.size == 1:
+            bounded += 1
+        else:
             return math.inf
-    return log_growth(size, linear=True) + reached * math.log(2)
+    if not bounded:
+        return log_growth(size, linear=True) + reached * math.log(2)
+    parts = sum(math.comb(size, j) for j in range(bounded + 2))
+    # each may be left alone, go up or go down
+    return math.log(parts) + bounded * math.log(3 * (size + 1)) + reached * math.log(2)
 
 
 def changes_of(stated: Stated, choice: Choice) -> tuple[Change, ...]:

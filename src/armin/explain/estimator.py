@@ -21,6 +21,7 @@ from armin.errors import DataError, NotFittedError, ParameterError
 from armin.explain.advise import advise, advise_others, advise_path, pose
 from armin.explain.ask import AskOrAct, ask_or_act
 from armin.explain.compare import Comparison, compare, sampled_by
+from armin.explain.evidence import evidence_of
 from armin.explain.fitted import Fitted
 from armin.explain.many import TableRows, each_row, foreseen, question_of, stored, tracked
 from armin.explain.parameters import (
@@ -35,6 +36,7 @@ from armin.explain.parameters import (
 from armin.explain.reading import read_or_ask
 from armin.explain.reasons import chosen_people
 from armin.explain.recheck import recheck
+from armin.explain.region import Region, region_of
 from armin.explain.settings import Settings, Solving
 from armin.explain.stress import Kind, StressTest, stress_test
 from armin.explain.threads import in_one_thread, one_thread
@@ -328,6 +330,60 @@ class Explainer(Whys, Parameters, BaseEstimator):  # type: ignore[misc]  # sciki
         """
         fitted, codes = self.current.at(row, locked)
         return recheck(fitted, plan, codes, locked)
+
+    @in_one_thread
+    def region(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> Region:
+        """What the plan for a row leaves open: for each change, the values that do as well, all together or alone.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+
+        Returns
+        -------
+        Region
+            A box in which every point is accepted for the share that was asked for; not always the largest one. For
+            linear scores and trees with two classes; a number that a rule ties to others stays as planned.
+
+        Examples
+        --------
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> loans = make_loans()
+        >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved", confidence=0.3).fit(loans.X)
+        >>> print(explainer.region(loans.applicant))
+        Every combination of these values is accepted for as many ways to fill the blanks as was asked for:
+          the number of existing loans: 1 or less
+        """
+        fitted, codes = self.current.at(row, locked)
+        return region_of(fitted, self._explain(fitted, codes, locked), codes, locked)
+
+    def evidence(self, row: Rows | pd.Series[Any], *, locked: Collection[str] = ()) -> dict[str, Any]:
+        """A plan with all that ``armin/verify.py``, which needs NumPy only, checks without this library.
+
+        Parameters
+        ----------
+        row, locked : as in :meth:`explain`
+
+        Returns
+        -------
+        dict
+            Plain data for JSON; for linear models and trees whose inputs have one column each, and the library's costs.
+
+        Examples
+        --------
+        >>> from armin import ARMIN
+        >>> from armin.datasets import make_loans
+        >>> from armin.verify import verify
+        >>> loans = make_loans()
+        >>> explainer = ARMIN(loans.classifier, loans.schema, desired="approved").fit(loans.X)
+        >>> evidence = explainer.evidence(loans.applicant)
+        >>> verify(evidence)
+        >>> evidence["changes"][0]["sentence"]
+        'Lower the number of existing loans from 2 to 0.'
+        """
+        fitted, codes = self.current.at(row, locked)
+        return evidence_of(fitted, self._explain(fitted, codes, locked), codes, locked)
 
     def _explain(self, fitted: Fitted, codes: FloatArray, locked: Collection[str]) -> Recourse:
         return advise(fitted, codes, locked)

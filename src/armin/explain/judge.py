@@ -87,7 +87,11 @@ def judge(
     """
     spent = 0.0
     for _ in range(MOST_REPAIRS):
-        solution = fitted.settings.solving(problem, callback)
+        known = stated.solved if problem is stated.problem else None
+        if known is not None and known.status is Status.OPTIMAL:
+            solution = known
+        else:
+            solution = fitted.settings.solving(problem, callback)
         spent += solution.seconds
         if solution.choice is None:
             nobody = np.zeros(problem.n_candidates, dtype=bool)

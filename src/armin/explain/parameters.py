@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from armin.actions import Grid
+from armin.actions import GRIDS, Grid
 from armin.costs import Cost, as_cost
 from armin.errors import ParameterError
 from armin.problem import Problem, Solution
@@ -81,9 +81,11 @@ class ExpertOptions:
     n_fresh : how many fresh completions to judge the action by; 0 for none
     checks : raise the demand on the drawn completions until fresh ones agree with the confidence as well; needs
         ``n_fresh``. Only ARMIN does so
-    max_options : at most this many options per feature
-    grid : "human" for round numbers, "paper" for equal steps from the person's value, "published" for equal steps
-        from the lower bound
+    max_options : at most this many options per number, where these are listed
+    grid : "exact" for the cheapest of all values that the schema allows, as far as the model lets that be known;
+        "human" for a list of round numbers, "paper" for equal steps from the person's value, "published" for equal
+        steps from the lower bound
+    tolerance : on the exact grid, by how much of the proved minimum a plan with rounder numbers may exceed it
     method : "auto", "search", "milo", "enumerate", "subsample" (the paper's heuristic), "blackbox", or a function from
         a problem to a solution
     solver : "highs" or "gurobi", where a MILO is solved
@@ -100,7 +102,10 @@ class ExpertOptions:
     n_fresh: int = field(default=1000, metadata=_whole(0))
     checks: bool = field(default=True, metadata=_must(lambda v: isinstance(v, bool | np.bool_), "True or False"))
     max_options: int = field(default=100, metadata=_whole(2))
-    grid: Grid = field(default="human", metadata=_one_of("human", "paper", "published"))
+    grid: Grid = field(default="exact", metadata=_one_of(*GRIDS))
+    tolerance: float = field(
+        default=0.01, metadata=_must(lambda v: _number(v) and 0 <= v <= 1, "in [0, 1]", " 0.01 is one percent.")
+    )
     method: str | Callable[[Problem], Solution] = field(
         default="auto",
         metadata=_must(
@@ -130,7 +135,7 @@ def with_options(options: ExpertOptions, changed: Mapping[str, Any]) -> ExpertOp
     >>> with_options(ExpertOptions(), {"time": 5})
     Traceback (most recent call last):
     armin.errors.ParameterError: ExpertOptions has no option 'time'. It has margin, n_samples, n_fresh, checks, \
-max_options, grid, method, solver, time_limit.
+max_options, grid, tolerance, method, solver, time_limit.
     """
     known = [one.name for one in fields(ExpertOptions)]
     for name in changed:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from armin.actions import build_grid
+from armin.actions import ActionGrid, build_grid
 from armin.arrays import FloatArray
 from armin.explain.draw import Sample
 from armin.explain.fitted import Fitted
+from armin.explain.minimum import refined
 from armin.explain.world import World
 from armin.problem.data import required_weight
 from armin.problem.stated import Stated, state_problem
@@ -33,18 +34,25 @@ def state(
         parts = list(made.parts.values())
         if asks_row and not np.isnan(codes[made.position]) and np.isnan(codes[parts]).sum() > 1:
             frozen |= {fitted.schema.names[p] for p in parts}
-    settings = fitted.settings
-    grid = build_grid(
-        fitted.schema, codes, sample.values,
-        max_options=settings.options.max_options, grid=settings.options.grid, frozen=frozenset(frozen),
-        made=fitted.remembered.moves(settings.options.max_options, settings.options.grid),
-    )  # fmt: skip
-    return state_problem(
-        codes, sample.values, sample.weights, grid, fitted.read, fitted.cost,
-        required_weight(level, float(sample.weights.sum())), settings.max_changes,
-        asks_row=asks_row, asks_completions=world.reapply != "blank",
-        remembered=fitted.remembered, seen=sample.inputs,
-    )  # fmt: skip
+    settings, options, remembered = fitted.settings, fitted.settings.options, fitted.remembered
+    exact = options.grid == "exact"
+    turns = remembered.turns(fitted.read, sample.values[0]) if exact else None
+    known = remembered.moves(options.max_options, options.grid)
+
+    def stated(more: Mapping[int, FloatArray]) -> tuple[Stated, ActionGrid]:
+        grid = build_grid(
+            fitted.schema, codes, sample.values, max_options=options.max_options, grid=options.grid,
+            frozen=frozenset(frozen), made=known, turns=turns, more=more,
+        )  # fmt: skip
+        one = state_problem(
+            codes, sample.values, sample.weights, grid, fitted.read, fitted.cost,
+            required_weight(level, float(sample.weights.sum())), settings.max_changes, asks_row=asks_row,
+            asks_completions=world.reapply != "blank", remembered=remembered, seen=sample.inputs,
+        )  # fmt: skip
+        return one, grid
+
+    found, grid = stated({})
+    return refined(fitted, found, grid, stated) if exact else found
 
 
 def demand(stated: Stated, level: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,14 @@ from armin.actions import Grid, Move
 from armin.arrays import FloatArray, IntArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
+from armin.models.turns import Turns, find_turns, helpful, leaves_of
 from armin.problem.data import Options, check_prices
 from armin.schema import Schema
 
 __all__ = ["Priced", "Remembered"]
+
+MOST_BITS = 2_000_000_000
+"""Leaves times options between turns, at most; where a forest has more, numbers are listed."""
 
 MOST = 4096
 """Moves to remember; with a hundred options each takes about five kilobytes."""
@@ -47,6 +51,24 @@ class Remembered:
         self.schema, self.read, self.cost = schema, read, cost
         self._moves: dict[tuple[int, Grid], dict[tuple[int, float], Move | None]] = {}
         self._priced: dict[int, Priced] = {}
+        self._turns: dict[int, Turns] | None = None
+        self._helpful: dict[int, int] | None = None
+
+    def turns(self, read: ReadClassifier, row: FloatArray) -> Mapping[int, Turns]:
+        """Where the model turns, see :func:`armin.models.turns.find_turns`; none where the cost may fall again."""
+        if self._turns is None:
+            monotone = bool(getattr(self.cost, "monotone", False))
+            found = find_turns(read, self.schema, row) if monotone else {}
+            # an engine keeps a bit for each leaf and option
+            options = 2 * sum(turns.above.size for turns in found.values())
+            self._turns = found if options * leaves_of(read.model) <= MOST_BITS else {}
+        return self._turns
+
+    def helpful(self, read: ReadClassifier, row: FloatArray) -> Mapping[int, int]:
+        """Which way each number helps a linear score, see :func:`armin.models.turns.helpful`."""
+        if self._helpful is None:
+            self._helpful = helpful(read, self.schema, row)
+        return self._helpful
 
     def about(self, schema: Schema, read: ReadClassifier, cost: Cost) -> bool:
         """Whether this is about the same schema, model and cost."""

@@ -14,7 +14,7 @@ from armin.arrays import BoolArray, FloatArray, IntArray
 from armin.costs import Cost
 from armin.models.encoding import ReadClassifier
 from armin.models.joint import distinct_rows
-from armin.problem.data import Choice, Problem
+from armin.problem.data import Choice, Problem, Solution
 from armin.problem.joined import foresee, join
 from armin.problem.remembered import Priced, Remembered, price
 from armin.problem.rules import apply_rules, sum_rules
@@ -40,6 +40,10 @@ class Stated:
     asks_completions : whether completions count
     forms : codes (M, D), who submits the rows that the problem judges: completions that differ in a blank that the plan
         may set; beside completions the row itself, which stands for somebody who is not there yet
+    outer : a problem whose optimum is no more than what any plan costs, whatever values it takes; ``problem`` itself
+        if its options hold a cheapest value of each kind; None if only the listed values are known
+    outer_bound : a weight that is required, and what no plan for it costs less than, if that is known
+    solved : the optimum of ``problem``, if it is known
     """
 
     row: FloatArray
@@ -52,6 +56,9 @@ class Stated:
     asks_row: bool = False
     asks_completions: bool = True
     forms: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    outer: Problem | None = None
+    outer_bound: tuple[float, float] | None = None
+    solved: Solution | None = None
 
     @property
     def base(self) -> float:

@@ -15,7 +15,7 @@ from armin.actions import outcome
 from armin.arrays import FloatArray
 from armin.errors import ArminError
 from armin.problem import Status
-from armin.recourse.certificate import Certificate, Validity
+from armin.recourse.certificate import Certificate, Claim, Scope, Validity, claim_of
 from armin.recourse.kept import certificate_from, checked, message_from, parsed, validity_from, world_from
 from armin.recourse.world import COMPLETE, World
 from armin.report.html import many_html, recourse_html
@@ -171,6 +171,8 @@ class Recourse(Printable):
     fresh : on a fresh sample, or None
     blanks : the features that were not given
     bound : no valid action costs less
+    scope : "domain" if that holds for all values that the schema allows, "list" for those that were listed
+    tolerance : by how much of the bound a plan with round numbers may exceed it
     seconds, solver, nodes : how it was found
     conditioned : share of drawn completions that agree with the known rejection; None if not used
     notes : what a careful reader should know, as messages; ``str`` says one in English
@@ -207,6 +209,8 @@ class Recourse(Printable):
     rank: int = 1
     world: World = COMPLETE
     resubmitted: bool | None = None
+    scope: Scope = "domain"
+    tolerance: float = 0.0
     decisions: dict[str, str] = field(default_factory=dict, hash=False)
     schema: Schema | None = field(default=None, repr=False, compare=False)
 
@@ -274,9 +278,13 @@ class Recourse(Printable):
         """How much cheaper, relative to the cost, another action could be; None without an action."""
         if self.cost is None:
             return None
-        if self.status is Status.OPTIMAL or self.cost <= 0:
-            return 0.0
-        return max(0.0, (self.cost - self.bound) / self.cost)
+        gap = 0.0 if self.cost <= 0 else (self.cost - self.bound) / self.cost
+        return gap if gap > 5e-9 else 0.0
+
+    @property
+    def claim(self) -> Claim:
+        """What is said of cheaper plans, where one is proved the cheapest."""
+        return claim_of(self.scope, self.gap)
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Do as told: what complete rows become after the changes, in user units.
@@ -358,8 +366,9 @@ class Recourse(Printable):
             "blanks": [{"feature": f.name, "label": f.title, "mode": f.blank_mode} for f in self.blanks],
             "conditioned": self.conditioned,
             "proof": {
-                "bound": self.bound if math.isfinite(self.bound) else None, "gap": self.gap, "solver": self.solver,
-                "seconds": self.seconds, "nodes": self.nodes, "steps": dict(self.seconds_by_step),
+                "bound": self.bound if math.isfinite(self.bound) else None, "gap": self.gap, "scope": self.scope,
+                "tolerance": self.tolerance, "claim": self.claim, "solver": self.solver, "seconds": self.seconds,
+                "nodes": self.nodes, "steps": dict(self.seconds_by_step),
             },
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
             "world": self.world.to_dict() | {"resubmitted": self.resubmitted},
@@ -550,6 +559,8 @@ def _kept(data: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         "fresh": validity_from(data["fresh"]),
         "blanks": blanks,
         "bound": float("inf") if proof["bound"] is None else float(proof["bound"]),
+        "scope": proof.get("scope", "list"),
+        "tolerance": float(proof.get("tolerance", 0.0)),
         "seconds": float(proof["seconds"]),
         "solver": proof["solver"],
         "nodes": int(proof["nodes"]),

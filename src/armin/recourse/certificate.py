@@ -7,7 +7,7 @@ import platform
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal
 
 from scipy.stats import beta
 
@@ -17,7 +17,17 @@ from armin.recourse.origin import Origin
 from armin.recourse.world import COMPLETE, World
 from armin.words import Message, Printable
 
-__all__ = ["Certificate", "Validity", "library_versions"]
+__all__ = ["Certificate", "Claim", "Scope", "Validity", "claim_of", "library_versions"]
+
+Scope = Literal["domain", "list"]
+Claim = Literal["cheapest", "within", "list"]
+"""Nothing is cheaper; nothing is cheaper by more than the tolerance; nothing on the list of values is cheaper."""
+
+
+def claim_of(scope: Scope, gap: float | None) -> Claim:
+    """What may be said of a plan that is proved over all values or a list, with its distance from the bound."""
+    return "list" if scope == "list" else "within" if gap else "cheapest"
+
 
 FORMAT = "armin.certificate/1"
 FAILURE = 0.05
@@ -61,7 +71,7 @@ class Certificate(Printable):
 
     Attributes
     ----------
-    status, bound, gap : what the solver proved; see :class:`armin.Recourse`
+    status, bound, gap, scope, tolerance : what is proved; see :class:`armin.Recourse`
     confidence : the share of completions that was asked for
     validity : on the completions that were optimised over, each judged by the user's own model
     fresh : on completions drawn afterwards, from which the plan knows nothing
@@ -102,6 +112,8 @@ class Certificate(Printable):
     rank: int = 1
     world: World = COMPLETE
     origin: Origin | None = field(default=None, compare=False)
+    scope: Scope = "domain"
+    tolerance: float = 0.0
 
     @property
     def exact(self) -> bool:
@@ -116,13 +128,21 @@ class Certificate(Printable):
         return max(0.0, self.validity.share - self.error)
 
     @property
+    def claim(self) -> Claim:
+        """What is said of cheaper plans, where one is proved the cheapest."""
+        return claim_of(self.scope, self.gap)
+
+    @property
     def message(self) -> Message:
         """What is known, and what is not, in words that a layperson can hold us to."""
         if self.validity is None:
-            codes = {Status.INFEASIBLE: "certificate.none", Status.UNKNOWN: "certificate.time"}
+            none = "certificate.none_list" if self.scope == "list" else "certificate.none"
+            codes = {Status.INFEASIBLE: none, Status.UNKNOWN: "certificate.time"}
             return Message(codes.get(self.status, "certificate.nothing"))
-        proved = "certificate.cheapest" if self.status is Status.OPTIMAL else "certificate.unproved"
-        cheapest = Message("certificate.alternative" if self.rank > 1 else proved)
+        proved = "certificate.unproved"
+        if self.status is Status.OPTIMAL:
+            proved = f"certificate.{'cheapest' if self.claim == 'cheapest' else f'cheapest_{self.claim}'}"
+        cheapest = Message("certificate.alternative" if self.rank > 1 else proved, tolerance=self.tolerance)
         if not self.blanks:
             return Message("certificate.complete", cheapest=cheapest)
         if self.world.accepted:
@@ -165,6 +185,8 @@ class Certificate(Printable):
             "status": self.status.value,
             "bound": self.bound if math.isfinite(self.bound) else None,
             "gap": self.gap,
+            "scope": self.scope,
+            "tolerance": self.tolerance,
             "rank": self.rank,
             "confidence": self.confidence,
             "validity": None if self.validity is None else self.validity.to_dict(),

@@ -65,6 +65,8 @@ def certificate_from(data: Any, world: World) -> Certificate | None:
         status=Status(data["status"]),
         bound=float("inf") if data["bound"] is None else float(data["bound"]),
         gap=data["gap"],
+        scope=data.get("scope", "list"),
+        tolerance=float(data.get("tolerance", 0.0)),
         confidence=data["confidence"],
         validity=validity_from(data["validity"]),
         fresh=validity_from(data["fresh"]),

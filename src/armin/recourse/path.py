@@ -10,6 +10,7 @@ import pandas as pd
 
 from armin.problem import Status
 from armin.recourse.answers import Recourse
+from armin.recourse.certificate import Scope
 from armin.report.html import path_html
 from armin.report.plot import plot_path
 from armin.report.text import path_text
@@ -31,14 +32,16 @@ class RecoursePath(Printable, Sequence[Recourse]):
     asked : the confidence that the explainer was set to
     end : why the path stops: OPTIMAL if its last point works for every completion that was optimised over, INFEASIBLE
         if it is proved that no action does, UNKNOWN if time ran out
+    scope : whether INFEASIBLE speaks of all values that the schema allows ("domain"), or of those that were listed
     """
 
     points: tuple[Recourse, ...]
     asked: float
     end: Status
+    scope: Scope = "domain"
 
     @classmethod
-    def judged(cls, plans: Iterable[Recourse], asked: float, end: Status) -> RecoursePath:
+    def judged(cls, plans: Iterable[Recourse], asked: float, end: Status, scope: Scope = "domain") -> RecoursePath:
         """The path of plans that were found by rising cost.
 
         The completions that chose a plan flatter it. A plan that costs more than another one and is, as judged, no
@@ -50,7 +53,7 @@ class RecoursePath(Printable, Sequence[Recourse]):
             if plan.share is not None and (not kept or plan.share > most):
                 kept.append(plan.stating(plan.share))
                 most = plan.share
-        return cls(tuple(kept), asked, end)
+        return cls(tuple(kept), asked, end, scope)
 
     @overload
     def __getitem__(self, index: int) -> Recourse: ...
@@ -85,11 +88,11 @@ class RecoursePath(Printable, Sequence[Recourse]):
 
     def text(self, language: str = "en", width: int = 40) -> str:
         """The path as text in a language, such as "de", with bars of a width; ``print`` shows it in English."""
-        return path_text(self.to_list(), self._shorts(), self.end.value, language, width)
+        return path_text(self.to_list(), self._shorts(), self.end.value, language, width, self.scope)
 
     def html(self, language: str = "en") -> str:
         """The path as a table in HTML; notebooks show it in English."""
-        return path_html(self.to_list(), self._shorts(), self.end.value, language)
+        return path_html(self.to_list(), self._shorts(), self.end.value, language, self.scope)
 
     def _shorts(self) -> list[list[Message]]:
         return [[change.short_message for change in point.changes] for point in self.points]

@@ -61,8 +61,14 @@ def curves_html(
     return f"<p>{escape(' '.join(message.text(language) for message in messages))}</p>{table}"
 
 
-def path_html(points: list[dict[str, Any]], shorts: Sequence[Sequence[Message]], end: str, language: str = "en") -> str:
-    """A cost-confidence path as a table; ``end`` is the status that ended it."""
+def path_html(
+    points: list[dict[str, Any]],
+    shorts: Sequence[Sequence[Message]],
+    end: str,
+    language: str = "en",
+    scope: str = "domain",
+) -> str:
+    """A cost-confidence path as a table; ``end`` is the status that ended it, ``scope`` what that is about."""
     words = catalogue(language)
     changes = ["; ".join(message.text(language) for message in short) or words.say("short.nothing") for short in shorts]
     rows = "".join(
@@ -73,6 +79,6 @@ def path_html(points: list[dict[str, Any]], shorts: Sequence[Sequence[Message]],
     )
     works, cost, what = (words.say(f"path.{name}") for name in ("works_for", "cost", "what_to_do"))
     head = f"<tr><th>{works}</th><th>{cost}</th><th style='text-align:left'>{what}</th></tr>"
-    last = path_end(points, end)
+    last = path_end(points, end, scope)
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if points else ""
     return table + (f"<p>{escape(last.text(language))}</p>" if last else "")

@@ -39,9 +39,14 @@ def many_text(rows: Sequence[tuple[str, float | None, float | None, str]], langu
 
 
 def path_text(
-    points: list[dict[str, Any]], shorts: Sequence[Sequence[Message]], end: str, language: str = "en", width: int = 40
+    points: list[dict[str, Any]],
+    shorts: Sequence[Sequence[Message]],
+    end: str,
+    language: str = "en",
+    width: int = 40,
+    scope: str = "domain",
 ) -> str:
-    """A cost-confidence path as a bar chart in text; ``end`` is the status that ended it."""
+    """A cost-confidence path as a bar chart in text; ``end`` says why it ends, ``scope`` what that is about."""
     words = catalogue(language)
     head = words.say("path.works_for")
     lines = [f"{head}  {words.say('path.cost')}"] if points else []
@@ -50,5 +55,5 @@ def path_text(
         bar = "█" * max(1, round(width * point["cost"] / most)) if point["cost"] > 0 else "·"
         what = "; ".join(change.said(words) for change in short) or words.say("short.nothing")
         lines.append(f"{words.percent(point['share']):>{len(head)}}  {words.figure(point['cost']):<7} {bar} {what}")
-    last = path_end(points, end)
+    last = path_end(points, end, scope)
     return "\n".join([*lines, last.said(words)] if last else lines).replace("\u00a0", " ")

@@ -53,9 +53,15 @@ def headline(summary: dict[str, Any]) -> Message:
         asked = summary["confidence"]["asked"]
         return Message("headline.falls_short", n=n, desired=desired, asked=asked, share=summary["share"])
     values = {"desired": desired, "holds": _holds(summary)}
+    proof = summary["proof"]
     if outcome in ("no_recourse", "out_of_time"):
-        return Message("headline.none" if outcome == "no_recourse" else "headline.time", **values)
-    kind = "alternative" if outcome == "plan" and summary.get("rank", 1) > 1 else outcome
+        none = "headline.none" if proof["scope"] == "domain" else "headline.none_list"
+        return Message(none if outcome == "no_recourse" else "headline.time", **values)
+    if outcome == "plan" and summary.get("rank", 1) > 1:
+        return Message("headline.alternative", n=n, **values)
+    if outcome == "plan" and proof["claim"] == "within":
+        return Message("headline.plan_within", n=n, tolerance=proof["tolerance"], **values)
+    kind = "plan_list" if outcome == "plan" and proof["claim"] == "list" else outcome
     return Message(f"headline.{kind}", n=n, **values)
 
 
@@ -147,20 +153,24 @@ def _proof(summary: dict[str, Any]) -> Message:
     time = Quantity(round(seconds * 1000), "ms") if seconds < 1 else Quantity(round(seconds, 1), "s", 0.1)
     solver = Message("proof.by_cost") if proof["solver"] == "blackbox" else proof["solver"]
     values = {"solver": solver, "time": time}
+    listed = "_list" if proof["scope"] == "list" else ""
+    if status == "optimal" and summary.get("rank", 1) > 1:
+        return Message("proof.optimal_rest", **values)
     if status == "optimal":
-        return Message("proof.optimal" if summary.get("rank", 1) == 1 else "proof.optimal_rest", **values)
+        kind = "" if proof["claim"] == "cheapest" else f"_{proof['claim']}"
+        return Message(f"proof.optimal{kind}", bound=proof["bound"], tolerance=proof["tolerance"], **values)
     if status == "infeasible" or not proof["bound"]:
-        return Message(f"proof.{status}", **values)
-    return Message(f"proof.{status}_bound", bound=proof["bound"], **values)
+        return Message(f"proof.{status}{listed if status == 'infeasible' else ''}", **values)
+    return Message(f"proof.{status}_bound{listed}", bound=proof["bound"], **values)
 
 
-def path_end(points: list[dict[str, Any]], end: str) -> Message | None:
-    """Why a path stops before it works for every completion, or None if it does not.
+def path_end(points: list[dict[str, Any]], end: str, scope: str = "domain") -> Message | None:
+    """Why a path stops before it works for every completion, or None if it does not; ``scope`` as of a recourse.
 
     >>> print(path_end([{"share": 0.8}], "unknown"))
     Time ran out: whether a surer action than 80 % exists is not known. Allow more time.
     """
     if end == "optimal":
         return None
-    code = "path.none" if end == "infeasible" else "path.time"
+    code = "path.time" if end != "infeasible" else "path.none" if scope == "domain" else "path.listed"
     return Message(f"{code}_more", share=points[-1]["share"]) if points else Message(code)

@@ -250,7 +250,8 @@ def _plan(notice: Notice) -> Section:
     if any((other.cost or 0.0) < (plan.cost or 0.0) - 1e-9 for other in notice.others):
         after.append(say("plan.chosen"))
     elif plan.outcome == "plan":
-        after.append(say("plan.cheapest"))
+        claim = "" if plan.claim == "cheapest" else f"_{plan.claim}"
+        after.append(say(f"plan.cheapest{claim}", tolerance=plan.tolerance))
     elif plan.outcome == "falls_short":
         after.append(say("plan.falls_short", asked=plan.confidence))
     else:
@@ -289,7 +290,8 @@ def _no_plan(notice: Notice) -> Section:
         "locked": list(notice.locked),
     }
     items = tuple(say(f"no_plan.{key}", labels=notice.named(names)) for key, names in groups.items() if names)
-    return Section("plan", say("no_plan.title_none"), (say("no_plan.none"),), items, after=(say("no_plan.limits"),))
+    none = "no_plan.none" if notice.plan.scope == "domain" else "no_plan.none_list"
+    return Section("plan", say("no_plan.title_none"), (say(none),), items, after=(say("no_plan.limits"),))
 
 
 def _alternatives(notice: Notice, _: Part) -> Section | None:
@@ -328,7 +330,8 @@ def _sure(notice: Notice, _: Part) -> Section:
     say, plan = notice.say, notice.plan
     said: list[str] = []
     if plan.outcome == "no_recourse":
-        said.append(say("sure.none" if plan.blanks and not notice.native else "sure.none_complete"))
+        covered = "sure.none" if plan.blanks and not notice.native else "sure.none_complete"
+        said.append(say(covered if plan.scope == "domain" else "sure.none_listed"))
     elif plan.outcome == "out_of_time":
         said.append(say("sure.time"))
     elif not plan.blanks:

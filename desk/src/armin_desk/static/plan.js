@@ -8,12 +8,14 @@ import { said, t } from "./words.js";
 export const served = (text) => h("span", { lang: "en" }, text);
 
 const LOOK = {
-  plan: ["badge_proved", "good"], best_so_far: ["badge_so_far", "care"], already_accepted: ["badge_accepted", "good"],
-  falls_short: ["badge_short", "care"], tell: ["badge_tell", "care"], no_recourse: ["badge_none", "care"], out_of_time: ["badge_time", "care"],
+  plan: ["badge_proved", "good"], "plan within": ["badge_within", "good"], "plan list": ["badge_list", "good"],
+  best_so_far: ["badge_so_far", "care"], already_accepted: ["badge_accepted", "good"],
+  falls_short: ["badge_short", "care"], tell: ["badge_tell", "care"], no_recourse: ["badge_none", "care"],
+  "no_recourse list": ["badge_none_list", "care"], out_of_time: ["badge_time", "care"],
 };
 
 function badge(recourse, other) {
-  const [word, look] = other ? ["badge_other", "plain"] : LOOK[recourse.outcome];
+  const [word, look] = other ? ["badge_other", "plain"] : LOOK[`${recourse.outcome} ${recourse.proof.claim}`] ?? LOOK[recourse.outcome];
   return h("span", { class: `badge ${look}` }, t(word));
 }
 
