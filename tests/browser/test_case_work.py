@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-page = pytest.importorskip("test_desk_page")
+page = pytest.importorskip("test_page")
 
 
 from lab.benchmarks.page import STOPS, wide
@@ -73,7 +73,7 @@ def test_a_value_that_the_model_has_not_seen_is_said_and_not_refused(visit: Call
     v.load("Kim")
     age = v.page.get_by_label("Age", exact=True)
     age.fill("80")
-    expect(v.field("Age").locator(".care")).to_contain_text("it knows 20 to 70. You get an answer")
+    expect(v.field("Age").locator(".care")).to_contain_text("they had 20 to 70. You get an answer")
     v.ask().settle()
     assert v.plan
     expect(v.page.locator("#notes")).to_contain_text("The model has seen nobody with Age: 80.")
@@ -253,7 +253,7 @@ def test_a_small_window_shows_every_button_of_the_letter(visit: Callable[..., Vi
     v.load("Kim").ask().settle()
     v.page.get_by_role("button", name="Letter / print").click()
     expect(v.page.locator("#letter-note")).to_have_text("The letter is here. Read it before you print it.")
-    for name in ("Put it on the letter", "Print", "Save as PDF", "Close"):
+    for name in ("Print", "Save as PDF", "Close"):
         button = v.page.get_by_role("button", name=name, exact=True)
         button.scroll_into_view_if_needed()
         box = button.bounding_box()
@@ -391,6 +391,7 @@ def test_an_hour_of_case_work(visit: Callable[..., Visit], crowd: Path, tmp_path
     rows = v.page.locator(".cases tbody tr")
     expect(rows).to_have_count(20)
     expect(v.page.locator(".cases td.error")).to_have_count(5)
+    v.page.get_by_label("What was decided about these cases?").select_option("They were refused")
     v.check_access()
 
     # a reload in the middle, which is asked about; what is kept in the tab comes back
@@ -521,6 +522,57 @@ def test_a_file_dropped_anywhere_and_a_row_without_names_are_read(visit: Callabl
     expect(v.page.get_by_label("The purpose", exact=True)).to_have_value("0")
 
 
+def test_columns_that_fit_no_field_are_asked_about_before_anything_is_done(visit: Callable[..., Visit]) -> None:
+    v = visit()
+    v.page.locator("#cases summary").click()
+    people = "Customer,AGE,In-come,The Purpose,Education,Existing credits,Branch\n"
+    people += "Ada Byron,44,31000,NewCar,Masters,2,7\nBo Li,45,32000,NewCar,Masters,1,7"
+    v.page.locator("#cases-paste").fill(people)
+    v.page.get_by_role("button", name="Read what I pasted").click()
+    asked = v.page.locator(".mapper")
+    expect(v.page.locator("#cases-note")).to_have_text("2 cases were read and are not added yet.")
+    expect(v.page.locator(".cases tbody tr")).to_have_count(0)
+    proposed = {
+        "Customer": "the person's name",
+        "Existing credits": "the number of existing loans",
+        "Branch": "leave out",
+    }
+    for head, choice in proposed.items():
+        expect(asked.get_by_label(head).locator("option:checked")).to_have_text(choice)
+    expect(asked.locator("select")).to_have_count(len(proposed))
+    expect(asked.locator("select").first).to_be_focused()
+    v.check_access()
+    v.page.get_by_role("button", name="Do not add them").click()
+    expect(asked).to_have_count(0)
+    v.page.get_by_role("button", name="Read what I pasted").click()
+    v.page.get_by_role("button", name="Add the cases").click()
+    expect(v.page.locator("#cases-note")).to_have_text("2 cases were added. Left out: Branch.")
+    expect(v.page.locator(".cases tbody th")).to_have_text(["Ada Byron", "Bo Li"])
+    v.page.get_by_role("button", name="Open: Ada Byron").click()
+    expect(v.page.get_by_label("The number of existing loans", exact=True)).to_have_value("2")
+    expect(v.page.get_by_label("Income", exact=True)).to_have_value("31,000")
+
+
+def test_the_decision_about_cases_is_entered_before_a_notice_is_written(visit: Callable[..., Visit]) -> None:
+    v = visit()
+    v.page.locator("#cases summary").click()
+    v.page.locator("#cases-paste").fill(
+        "name,Age,Income,The purpose,Education,ExistingLoans\nAda,44,31000,NewCar,Masters,2"
+    )
+    v.page.get_by_role("button", name="Read what I pasted").click()
+    texts = []
+    for decided in ("Nothing yet", "They were refused"):
+        v.page.get_by_label("What was decided about these cases?").select_option(decided)
+        v.page.get_by_role("button", name="Work out all plans").click()
+        expect(v.page.locator("#cases-note")).to_have_text("1 of 1 worked out")
+        with v.page.expect_download() as letters:
+            v.page.get_by_role("button", name="Letters for all").click()
+        texts.append(Path(letters.value.path()).read_text(encoding="utf-8"))
+    assert ["We could not accept your application." in text for text in texts] == [False, True]
+    assert ["It is not a decision on an application" in text for text in texts] == [True, False]
+    assert ["Dear Ada," in text for text in texts] == [False, True]
+
+
 def test_letters_that_fail_leave_those_that_do_not(visit: Callable[..., Visit]) -> None:
     v = visit(expected="Failed to load resource")
     v.page.locator("#cases summary").click()
@@ -528,6 +580,7 @@ def test_letters_that_fail_leave_those_that_do_not(visit: Callable[..., Visit]) 
     people += "\n".join(f"{name},4{i},3{i}000,NewCar,Masters,2" for i, name in enumerate("ABCD"))
     v.page.locator("#cases-paste").fill(people)
     v.page.get_by_role("button", name="Read what I pasted").click()
+    v.page.get_by_label("What was decided about these cases?").select_option("They were refused")
 
     def late(route: Any) -> None:  # for one of them the time runs out: no decision, and no letter about it
         answer = route.fetch().json()
@@ -588,7 +641,8 @@ def test_a_file_that_is_no_table_is_refused_and_loses_nothing(visit: Callable[..
     v.page.locator("#cases summary").click()
     v.page.locator("#cases-paste").fill('Age,Income,Shoe size\n32,"31,000",43')
     v.page.get_by_role("button", name="Read what I pasted").click()
-    said = "1 case was added. No column is called Shoe size. These were left out."
+    v.page.get_by_role("button", name="Add the cases").click()
+    said = "1 case was added. Left out: Shoe size."
     expect(v.page.locator("#cases-note")).to_have_text(said)
     bad = tmp_path / "bad.json"
     bad.write_text('{"row": ')

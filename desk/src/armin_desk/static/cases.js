@@ -32,6 +32,20 @@ export function readTable(text) {
   return rows;
 }
 
+const NAMES = /^(id|name|case|fall|person|applicant)$/i;
+const ALIKE = 0.5; // of the pairs of letters that two headings share, from which on one is proposed for the other
+
+// a heading without what people write in one way or another
+const bare = (text) => String(text).toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+
+// Dice's share of common pairs of letters
+function likeness(one, other) {
+  const [a, b] = [bare(one), bare(other ?? "")].map((text) => Array.from({ length: Math.max(text.length - 1, 0) }, (_, i) => text.slice(i, i + 2)));
+  const left = [...b];
+  const common = a.filter((pair) => { const at = left.indexOf(pair); if (at >= 0) left.splice(at, 1); return at >= 0; });
+  return a.length + b.length ? (2 * common.length) / (a.length + b.length) : 0;
+}
+
 // a cell that begins like a formula is no formula
 const csvCell = (value) => {
   const text = value === null || value === undefined ? "" : String(value);
@@ -50,6 +64,7 @@ export class Cases {
     this.control = null;
     this.note = "";
     this.pasted = "";
+    this.asked = null; // rows with columns that fit no field, until somebody has said what these are
     this.decided = "not_yet"; // about the cases of this list
     // a file may be dropped anywhere: the browser would leave the page for it
     window.addEventListener("dragover", (event) => event.preventDefault());
@@ -68,24 +83,51 @@ export class Cases {
   read(text, name) {
     try {
       const body = text.replace(/^\ufeff/, "").trim();
-      const cases = /^[[{]/.test(body) ? this.fromJson(JSON.parse(body)) : this.fromTable(readTable(body));
-      if (!cases.length) throw new Error(name);
-      this.list.push(...cases);
-      this.pasted = "";
-      this.unsaved = true;
-      this.note = [t("cases_loaded", { n: cases.length }), this.unknown.length ? t("cases_columns", { text: this.unknown.join(", ") }) : ""].join(" ").trim();
+      const data = /^[[{]/.test(body) ? JSON.parse(body) : null;
+      if (data && data.format === FORMAT) this.append(data.cases.map((one) => this.fromKept(one)), name);
+      else this.admit(data ? this.rowsOf(data) : this.fromTable(readTable(body)), name);
     } catch (error) {
-      this.note = t("cases_unread", { text: error.message || name });
+      this.tell(t("cases_unread", { text: error.message || name }));
     }
-    say(this.note);
-    this.render();
   }
 
-  fromJson(data) {
-    this.unknown = [];
-    if (data.format === FORMAT) return data.cases.map((one) => this.fromKept(one));
-    const rows = Array.isArray(data) ? data : [data];
-    return rows.map((row, i) => this.fromRow(row.row && typeof row.row === "object" ? row.row : row, i));
+  // columns that fit no field are asked about before anything is done with them
+  admit(rows, name) {
+    const heads = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+    const unknown = heads.filter((head) => !this.column(head) && !NAMES.test(head));
+    if (!rows.length || !unknown.length) { this.addRows(rows, new Map(), name); return; }
+    const taken = new Set(heads.map((head) => this.column(head)?.name));
+    let named = heads.some((head) => NAMES.test(head));
+    const choices = new Map(unknown.map((head) => {
+      const free = this.desk.features().filter((one) => !taken.has(one.name));
+      const best = free.map((one) => [Math.max(...[one.name, one.label, one.short].map((text) => likeness(head, text))), one])
+        .sort((a, b) => b[0] - a[0])[0];
+      if (best && best[0] >= ALIKE) { taken.add(best[1].name); return [head, `=${best[1].name}`]; }
+      const texts = rows.map((row) => String(row[head] ?? "").trim());
+      const names = !named && new Set(texts).size === texts.length && texts.every((text) => /\p{L}/u.test(text));
+      named ||= names;
+      return [head, names ? "name" : ""];
+    }));
+    this.asked = { rows, choices, name };
+    this.tell(t("cases_map_wait", { n: rows.length }));
+    byId("cases").querySelector(".mapper select").focus();
+  }
+
+  addRows(rows, choices, name) {
+    this.asked = null;
+    this.append(rows.map((row, i) => this.fromRow(row, i, choices)), name, [...choices].filter(([, choice]) => !choice).map(([head]) => head));
+  }
+
+  append(cases, name, left = []) {
+    if (!cases.length) { this.tell(t("cases_unread", { text: name })); return; }
+    this.list.push(...cases);
+    this.pasted = "";
+    this.unsaved = true;
+    this.tell([t("cases_loaded", { n: cases.length }), left.length ? t("cases_columns", { text: left.join(", ") }) : ""].join(" ").trim());
+  }
+
+  rowsOf(data) {
+    return (Array.isArray(data) ? data : [data]).map((row) => (row.row && typeof row.row === "object" ? row.row : row));
   }
 
   // an answer in words that this desk does not speak is worked out again
@@ -95,31 +137,29 @@ export class Cases {
   }
 
   fromTable([head, ...rows]) {
-    this.unknown = [];
     const columns = this.desk.features();
     // rows alone, as they are copied out of a table: the columns in the order of the form's own table
     const bare = head.length === columns.length && !head.some((name) => this.column(name));
     const names = bare ? columns.map(({ name }) => name) : head.map((name) => name.trim());
     const people = bare ? [head, ...rows] : rows;
-    return people.map((cells, n) => this.fromRow(Object.fromEntries(names.map((name, i) => [name, (cells[i] ?? "").trim()])), n));
+    return people.map((cells) => Object.fromEntries(names.map((name, i) => [name, (cells[i] ?? "").trim()])));
   }
 
   // the column of a name or a label
   column(text) {
-    const same = (other) => String(other).trim().toLowerCase() === String(text).trim().toLowerCase();
+    const same = (other) => other && bare(other) === bare(text);
     return this.desk.features().find((one) => same(one.name) || same(one.label) || same(one.short));
   }
 
   // columns by their name or label; what is no value stays as it was typed, to be looked at
-  fromRow(given, place = 0) {
+  fromRow(given, place, choices) {
     const form = { row: {}, typed: {}, why: {}, locked: [], applied: this.decided };
     let name = "";
     for (const [key, value] of Object.entries(given)) {
-      const feature = this.column(key);
-      if (!feature) {
-        if (/^(id|name|case|fall|person|applicant)$/i.test(key)) name = String(value);
-        else if (!this.unknown.includes(key)) this.unknown.push(key);
-      } else this.place(form, feature, value);
+      const choice = choices.get(key) ?? "";
+      const feature = this.column(key) ?? this.desk.features().find((one) => `=${one.name}` === choice);
+      if (feature) this.place(form, feature, value);
+      else if (choice === "name" || NAMES.test(key)) name = String(value);
     }
     return { name: name || t("case_name", { n: this.list.length + place + 1 }), form, answer: null, failed: false };
   }
@@ -293,10 +333,28 @@ export class Cases {
     this.render();
   }
 
+  // what each column that fits no field is, with a proposal
+  mapper() {
+    const { rows, choices, name } = this.asked;
+    const options = [["", t("cases_map_out")], ["name", t("cases_map_name")], ...this.desk.features().map((one) => [`=${one.name}`, one.label])];
+    const lines = [...choices].map(([head, choice], i) => {
+      const select = h("select", { id: `map${i}`, autocomplete: "off", on: { change: () => choices.set(head, select.value) } },
+        options.map(([value, text]) => h("option", { value }, text)));
+      select.value = choice;
+      const seen = rows.map((row) => row[head]).filter((value) => value !== null && value !== undefined && value !== "").slice(0, 2);
+      return [h("label", { class: "label", for: `map${i}` }, head, " ", h("span", { class: "hint" }, seen.join(", "))), h("span", { class: "pick" }, select)];
+    });
+    return h("div", { class: "drop mapper", role: "group", "aria-label": t("cases_map_title") }, h("p", null, h("strong", null, t("cases_map_title"))), lines,
+      h("div", { class: "case-tools" }, this.button("cases_map_add", () => this.addRows(rows, choices, name), { look: "second-button small" }),
+        this.button("cases_map_drop", () => { this.asked = null; this.tell(""); })));
+  }
+
   decider() {
     const select = h("select", { id: "cases-decided", "data-tool": "decided", autocomplete: "off", on: { change: () => this.decide(select.value) } },
       ["not_yet", "refused"].map((value) => h("option", { value }, t(`cases_${value}`))));
-    select.value = this.decided;
+    const found = [...new Set(this.list.map((one) => one.form.applied))];
+    if (found.length === 1) [this.decided] = found;
+    select.value = found.length === 1 ? found[0] : ""; // nothing where they differ
     return [h("label", { class: "label", for: "cases-decided" }, t("cases_decided")), h("span", { class: "pick" }, select)];
   }
 
@@ -327,7 +385,7 @@ export class Cases {
     });
     const opened = box.querySelector("details")?.open ?? false;
     const { progress } = this;
-    box.replaceChildren(h("details", { class: "section", prop: { open: opened || this.list.length > 0 } },
+    box.replaceChildren(h("details", { class: "section", prop: { open: opened || this.list.length > 0 || Boolean(this.asked) } },
       h("summary", null, h("span", { class: "section-name" }, t("cases_title")), h("span", { class: "hint" }, this.list.length || "")),
       h("div", { class: "drop" }, h("p", { class: "hint" }, t("cases_text")), file,
         h("label", { class: "quiet-button small file-button", for: "cases-file" }, t("cases_choose")), this.button("cases_add", () => this.add())),
@@ -335,6 +393,7 @@ export class Cases {
       this.button("cases_read", () => { if (paste.value.trim()) this.read(paste.value, ""); }),
       h("p", { class: "hint", role: "status", id: "cases-note" }, progress ? t(progress.word, progress) : this.note),
       progress ? h("progress", { id: "cases-bar", max: progress.all, "aria-label": t("cases_title"), prop: { value: progress.done } }) : null,
+      this.asked ? this.mapper() : null,
       this.list.length ? [this.decider(), this.table(), this.tools()] : null,
       this.keeper(),
     ));
