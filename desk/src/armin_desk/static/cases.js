@@ -342,7 +342,7 @@ export class Cases {
         options.map(([value, text]) => h("option", { value }, text)));
       select.value = choice;
       const seen = rows.map((row) => row[head]).filter((value) => value !== null && value !== undefined && value !== "").slice(0, 2);
-      return [h("label", { class: "label", for: `map${i}` }, head, " ", h("span", { class: "hint" }, seen.join(", "))), h("span", { class: "pick" }, select)];
+      return [h("label", { class: "label", for: `map${i}` }, head, " ", h("span", { class: "hint" }, seen.join(", "))), h("div", { class: "entry" }, h("span", { class: "pick" }, select))];
     });
     return h("div", { class: "drop mapper", role: "group", "aria-label": t("cases_map_title") }, h("p", null, h("strong", null, t("cases_map_title"))), lines,
       h("div", { class: "case-tools" }, this.button("cases_map_add", () => this.addRows(rows, choices, name), { look: "second-button small" }),
@@ -355,7 +355,7 @@ export class Cases {
     const found = [...new Set(this.list.map((one) => one.form.applied))];
     if (found.length === 1) [this.decided] = found;
     select.value = found.length === 1 ? found[0] : ""; // nothing where they differ
-    return [h("label", { class: "label", for: "cases-decided" }, t("cases_decided")), h("span", { class: "pick" }, select)];
+    return [h("label", { class: "label", for: "cases-decided" }, t("cases_decided")), h("div", { class: "entry" }, h("span", { class: "pick" }, select))];
   }
 
   // ---------------------------------------------------------------- what is seen
