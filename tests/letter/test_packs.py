@@ -633,3 +633,25 @@ def test_the_naive_path_never_asks_anybody_to_be_somebody_else(names):
     assert protected.startswith("Protected: ")
     assert all(schema[name].title in protected for name in names)
     assert any("the model uses protected traits" in line for line in traits_used(explainer))
+
+
+def test_a_notice_does_not_hint_at_what_it_does_not_name():
+    """A trait weighs as much as what is stated, and can be told from it; the page says so, and the letter does not."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (400, 8)), columns=[*"abcdefg", "sex"])
+    X["a"] = np.where(rng.random(400) < 0.95, X["sex"], X["a"])
+    model = LogisticRegression().fit(X, np.where(X.sum(axis=1) > 4, "yes", "no"))
+    model.coef_[:], model.intercept_[:] = [1.0, 1.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.5], -4.0
+    schema = Schema.infer(X, protected=["sex"], immutable=["sex"])
+    explainer = ARMIN(model, schema, desired="yes").fit(X)
+    row = dict.fromkeys(X.columns, 0)
+    why = explainer.reasons(row)
+    page = " ".join(map(str, why.statements()))
+    assert "which is protected" in page
+    text = write_letter(
+        explainer.explain(row), row, schema=schema, reasons=why, pack="us-credit", fields=COMPANY, date=DAY
+    ).text
+    part = re.split("PRINCIPAL REASONS|YOUR PLAN|WHY THERE IS NO PLAN", text)[1]
+    reasons = " ".join(part.split())
+    assert "A is “0”" in reasons
+    assert not re.search(r"\bsex\b|protected|not named", reasons, re.IGNORECASE)
