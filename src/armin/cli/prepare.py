@@ -43,15 +43,18 @@ def guess_schema(
     """
     with told_plainly():
         from armin import Schema
-        from armin.schema import SchemaNote
+        from armin.schema import Review, SchemaNote
 
         table = read_table(train, kind=format).infer_objects()
         frame = without_label(table, label_column, train)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SchemaNote)  # the review says the same, beside the column
-            schema = Schema.infer(frame)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", SchemaNote)
+            schema = Schema.infer(frame, rules="find")
+        notes = [one.message for one in caught if isinstance(one.message, SchemaNote)]
         labels = None if label_column is None else table[label_column].astype(str)
-        review = schema.review(frame, labels)
+        # of what was decided the review says the rest, beside the column
+        decided = [one for note in notes for one in note.questions if one.about in ("rule", "sentinel", "past")]
+        review = Review((*decided, *schema.review(frame, labels)))
         typer.echo(escaped(schema.to_toml(review=review) + _names_to_give(labels)), nl=False)
 
 

@@ -281,7 +281,7 @@ class _PlainTable:
 def _plain_table(oracle: Oracle) -> _PlainTable | None:
     """How codes become the table that an estimator takes, all at once; None where each column is another matter."""
     schema, like = oracle.schema, oracle.like
-    if not all(feature.is_number for feature in schema) or (like is None and oracle.framed):
+    if not all(feature.is_number and not feature.sentinels for feature in schema) or (like is None and oracle.framed):
         return None
     double = np.dtype(np.float64)
     places = np.array([schema.position(name) for name in oracle.columns], dtype=np.intp)

@@ -64,6 +64,12 @@ def check_feature(feature: Feature) -> None:
                 f"The form names a value {category!r} of {name!r}, which is not one of its categories: "
                 f"{short_list(feature.categories)}."
             )
+    for value in feature.sentinels:
+        if feature.is_carried or value in feature.categories or (feature.is_number and not _finite(value)):
+            raise SchemaError(
+                f"{name!r} is {feature.kind}, so {value!r} cannot stand for a blank in it: that must be a finite "
+                "number in a column of numbers, and no category in another."
+            )
     if feature.columns and (
         feature.kind != "categorical"
         or len(set(feature.columns)) != len(feature.columns)

@@ -49,6 +49,7 @@ class Feature:
     shown : how a form shows it, see :class:`Shown`
     columns : for a one-hot group, the columns of 0 and 1 that stand for its categories; the last category may have
         none, which is then meant where all are 0
+    sentinels : values that stand for a blank, such as -9 or "?"; a blank is the first of them to the model
     formula : for a derived column, what it is made of; it is then fixed, and worked out whenever its parts are known
     limits : what a number can be at all, at least as wide as the bounds, which it is if left out; a value beyond the
         bounds is taken as it is, and the answer says that the model has seen nobody like that
@@ -81,6 +82,7 @@ class Feature:
     limits: tuple[float, float] | None = None
     columns: tuple[str, ...] = ()
     formula: str = ""
+    sentinels: tuple[Value, ...] = ()
     _codes: dict[Hashable, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -88,6 +90,7 @@ class Feature:
         limits = None if self.limits is None else tuple(self.limits)
         object.__setattr__(self, "limits", None if limits == (self.lower, self.upper) else limits)  # one way to say it
         object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "sentinels", tuple(scalar(value) for value in self.sentinels))
         if self.direction == "any" and (self.kind == "carried" or self.protected or self.formula):
             object.__setattr__(self, "direction", "fixed")
         check_feature(self)
@@ -170,6 +173,8 @@ class Feature:
         """
         if self.is_carried:
             return 0.0  # the row's own value, which stands beside the codes: see armin.schema.carried
+        if self._is_sentinel(value):
+            return math.nan
         if (type(value) is int or type(value) is float) and self.is_number and self.low_code <= value <= self.high_code:
             number = float(value)  # as is usual; anything else is looked at more closely
             if self.kind != "integer" or number.is_integer():
@@ -194,6 +199,13 @@ class Feature:
                 "Correct the value, or add the category to the schema.",
             )
         return float(found)
+
+    def _is_sentinel(self, value: object) -> bool:
+        """Whether a value stands for a blank."""
+        if not self.sentinels:
+            return False
+        plain = as_number(value) if self.is_number else value.strip() if isinstance(value, str) else value
+        return plain in self.sentinels
 
     def _find(self, value: object) -> int | None:
         try:
@@ -238,6 +250,8 @@ class Feature:
             return np.zeros(len(column))
         if self.is_number and pd.api.types.is_numeric_dtype(column.dtype):
             numbers: NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            if self.sentinels:
+                numbers = np.where(np.isin(numbers, self.sentinels), np.nan, numbers)
             if clip:
                 # what is infinite stays, to be refused
                 numbers = np.where(np.isinf(numbers), numbers, np.clip(numbers, self.low_code, self.high_code))
@@ -251,7 +265,7 @@ class Feature:
         seen: dict[object, float] = {}
         out = np.empty(len(column))
         for i, value in enumerate(column.tolist()):
-            if clip and isinstance(value, PartlyBlank):
+            if self._is_sentinel(value) or (clip and isinstance(value, PartlyBlank)):
                 value = None
             if clip and self.is_number and not is_blank(value):
                 number = as_number(value)

@@ -29,7 +29,7 @@ LONGEST = 500
 """Characters of a formula; a schema may come from a stranger."""
 MOST_DIGITS = 15
 _FORM = (
-    "It must be made of columns and numbers by + - * /, round(x, digits), min, max, abs, or one comparison, such as "
+    "It must be made of columns and numbers by + - * /, round(x, digits), min, max, abs and comparisons, such as "
     "'debt / income' or 'x > 0'; a name that is no identifier stands in `backticks`."
 )
 _TWO: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -158,14 +158,7 @@ def _parsed(text: object) -> tuple[ast.expr, dict[str, str]]:
         tree = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise SchemaError(f"The formula {text!r} cannot be read. {_FORM}") from None
-    inner = tree
-    if isinstance(inner, ast.Compare):
-        if len(inner.ops) != 1 or type(inner.ops[0]) not in _COMPARED:
-            raise SchemaError(f"The formula {text!r} compares in a way that is not known. {_FORM}")
-        for side in (inner.left, inner.comparators[0]):
-            _check(side, text)
-    else:
-        _check(inner, text)
+    _check(tree, text)
     for name in _columns(tree):
         columns.setdefault(name.id, name.id)
     return tree, columns
@@ -191,6 +184,9 @@ def _check(part: ast.expr, text: str) -> None:
             0 <= digits <= MOST_DIGITS
         ):
             return _check(inner, text)
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
+            _check(left, text)
+            return _check(right, text)
         case ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_] as inside, keywords=[]):
             for one in inside:
                 _check(one, text)

@@ -10,7 +10,15 @@ import re
 from collections.abc import Sequence
 
 __all__ = [
-    "is_answer", "is_code", "is_history", "is_identifier", "is_postal", "is_protected", "one_way", "words_of",
+    "is_answer",
+    "is_code",
+    "is_history",
+    "is_identifier",
+    "is_past",
+    "is_postal",
+    "is_protected",
+    "one_way",
+    "words_of",
 ]  # fmt: skip
 
 _FOLDED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
@@ -26,7 +34,8 @@ _PROTECTED = {
     "male", "female", "maennlich", "weiblich", "transgender", "divorced", "widowed", "spouse", "ledig", "geschieden",
     "verwitwet", "ehestand", "personenstand", "familienstatus", "geburtsland", "herkunftsland", "nation", "faith",
     "creed", "caste", "glaube", "kirchenzugehoerigkeit", "kirchensteuer", "hispanic", "latino", "minority",
-    "minderheit", "volkszugehoerigkeit", "auslaendisch", "auslaendischer", "auslaendische", "mutterschaft",
+    "minderheit", "foreign", "caucasian", "african", "asian",
+    "volkszugehoerigkeit", "auslaendisch", "auslaendischer", "auslaendische", "mutterschaft",
 }  # fmt: skip
 _PROTECTED_PAIRS = (
     {"foreign", "worker"}, {"foreign", "national"}, {"foreign", "born"}, {"family", "status"}, {"native", "country"},
@@ -64,6 +73,14 @@ _HISTORY = {
     "letzten", "vorher", "vorige", "voriger", "voriges", "vorjahr", "bisher", "bisherige", "vergangen", "vergangene",
     "frueher", "fruehere", "jemals", "historie", "verlauf", "seit", "verzug", "mahnung", "mahnungen", "inkasso",
 }  # fmt: skip
+_PAST = {
+    "priors", "juv", "juvenile", "felon", "felony", "felonies", "fel", "misdemeanor", "misdemeanors", "misd",
+    "arrest", "arrests", "arrested", "conviction", "convictions", "convicted", "crime", "crimes", "criminal",
+    "offense", "offenses", "offence", "offences", "recid", "recidivism", "recidivist", "rearrest", "prison", "jail",
+    "parole", "probation", "incarcerated", "vorstrafe", "vorstrafen", "vorbestraft", "bankruptcy", "bankruptcies",
+    "insolvenz", "event",
+}  # fmt: skip
+_COLOURS = {"white", "black"}
 _MONEY = {"bill", "pay", "paid", "payment", "amt", "amount", "balance", "rechnung", "zahlung", "saldo", "umsatz"}
 _CODES = {
     "type", "status", "code", "category", "class", "group", "region", "state", "department", "job", "purpose", "reason",
@@ -72,7 +89,7 @@ _CODES = {
 _COUNTS = {"number", "num", "count", "anzahl", "zahl", "no", "total", "years", "months", "jahre", "monate"}
 _ANSWERS = {
     "target", "label", "outcome", "decision", "approved", "rejected", "granted", "accepted", "ziel", "entscheidung",
-    "ergebnis", "bewilligt", "abgelehnt", "zielvariable",
+    "ergebnis", "bewilligt", "abgelehnt", "zielvariable", "recid", "recidivism", "recidivist", "rearrest", "event",
 }  # fmt: skip
 _UP_ONLY = {
     "tenure", "seniority", "experience", "education", "degree", "schooling", "qualification", "betriebszugehoerigkeit",
@@ -111,7 +128,7 @@ def _tells_trait(values: Sequence[object]) -> bool:
 
 def _named_protected(name: str) -> bool:
     found = set(words_of(name))
-    if found & _PROTECTED or any(pair <= found for pair in _PROTECTED_PAIRS):
+    if (len(found) == 1 and found & _COLOURS) or found & _PROTECTED or any(pair <= found for pair in _PROTECTED_PAIRS):
         return True
     return bool(found & _AGES) and not found & _THINGS
 
@@ -159,6 +176,15 @@ def is_history(name: str, others: Sequence[str] = ()) -> bool:
     # one of a series, such as one bill a month
     series = [other for other in others if words_of(other)[:-1] == words[:-1] and words_of(other)[-1].isdigit()]
     return len(series) >= 3
+
+
+def is_past(name: str) -> bool:
+    """Whether a name is that of a past that no advice can change: a criminal record, a bankruptcy, an event.
+
+    >>> [is_past(name) for name in ("PRIORS", "juv_fel_count", "FELON", "is_recid", "event", "prior_loans")]
+    [True, True, True, True, True, False]
+    """
+    return bool(set(words_of(name)) & _PAST)
 
 
 def is_code(name: str) -> bool:

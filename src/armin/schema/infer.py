@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from armin.errors import DataError, SchemaError
+from armin.schema.columns import Derived, OneOf
+from armin.schema.dependencies import Finding, certain_sentinels, find_dependencies, find_sentinels
 from armin.schema.feature import Feature, Kind
-from armin.schema.guess import is_identifier, is_postal, is_protected
+from armin.schema.guess import is_identifier, is_past, is_postal, is_protected
 from armin.schema.overrides import Overrides
 from armin.schema.question import Question
+from armin.schema.rules import Rule
 from armin.schema.values import as_number, is_blank, scalar
 from armin.words import Message
 
-__all__ = ["infer_features", "widen_feature"]
+if TYPE_CHECKING:
+    from armin.schema.table import Schema
+
+__all__ = ["infer_features", "infer_rules", "widen_feature"]
 
 MOST_CATEGORIES = 200
 """A text column with more distinct values than this is carried along, unless the user says what it holds."""
@@ -53,6 +60,8 @@ def _infer_feature(name: str, column: pd.Series[Any], overrides: Overrides, note
         raise SchemaError(f"Column names must be different. {name!r} occurs twice.")
     numeric = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb"
     present = column.dropna() if numeric else column[[not is_blank(value) for value in column.tolist()]]
+    column = _without_sentinels(name, column, overrides, notes)
+    present = column.dropna() if numeric else column[[not is_blank(value) for value in column.tolist()]]
     guarded = not overrides.settles(name) and is_protected(name, _few_texts(present))
     if name in overrides.carried or overrides.kinds.get(name) == "carried":
         return overrides.apply(Feature(name, "carried", protected=guarded))
@@ -71,10 +80,76 @@ def _infer_feature(name: str, column: pd.Series[Any], overrides: Overrides, note
         feature = _number(name, kind, present, overrides, fixed=fixed or guarded)
     else:
         feature = _category(name, kind, column, present, overrides, fixed=fixed or guarded)
-    if not feature.actionable and not fixed and not guarded:
+    feature = replace(feature, sentinels=tuple(overrides.sentinels.get(name, column.attrs.get("sentinels", ()))))
+    if not overrides.settles(name) and not guarded and feature.actionable and is_past(name):
+        feature = replace(feature, direction="fixed")
+        message = Message("review.past", name=repr(name), code=f"immutable=[{name!r}]", n=1)
+        notes.append(Question(name, "past", message, 'direction = "fixed"'))
+    elif not feature.actionable and not fixed and not guarded:
         settled = f"immutable=[{name!r}]"
-        notes.append(Question(name, "constant", Message("review.constant", name=repr(name), code=settled)))
+        notes.append(Question(name, "constant", Message("review.constant", name=repr(name), code=settled, n=1)))
     return overrides.apply(replace(feature, protected=guarded))
+
+
+def infer_rules(
+    frame: pd.DataFrame, schema: Schema, overrides: Overrides
+) -> tuple[tuple[Rule | OneOf | Derived, ...], tuple[Question, ...]]:
+    """What holds between columns in all rows, and the question whether it is meant; what the user opens stays open."""
+    names = [f.name for f in schema if not f.is_carried and f.name not in overrides.categories]
+    table = frame.set_axis([str(c) for c in frame.columns], axis=1)[names].copy()
+    for feature in schema:
+        if feature.sentinels and feature.name in names:
+            column = table[feature.name]
+            table[feature.name] = column.where(~column.isin(feature.sentinels))
+    kept: list[tuple[str, Finding]] = []
+    for one in find_dependencies(table):
+        if isinstance(one.rule, Derived) and overrides.opens(one.rule.column):
+            continue
+        try:
+            schema = schema.with_rules(one.rule)
+        except SchemaError:  # a column that is no number to the schema, or two findings about one column
+            continue
+        named = one.rule.column if isinstance(one.rule, Derived) else one.columns[0]
+        at = next(f.name for f in schema if named in (f.name, *f.columns))
+        kept.append((at, one))
+    code = f"rules=[{', '.join(one.code for _, one in kept)}]"
+    notes = (
+        Question(
+            column,
+            "rule",
+            Message("review.rule", name=f"{one.code} in {one.rows:,} of {one.rows:,} rows", code=code, n=1),
+        )
+        for column, one in kept
+    )
+    return tuple(one.rule for _, one in kept), tuple(notes)
+
+
+def _without_sentinels(
+    name: str, column: pd.Series[Any], overrides: Overrides, notes: list[Question]
+) -> pd.Series[Any]:
+    """The column with blanks in the place of values that stand for them, which are among its ``attrs``."""
+    told = name in overrides.sentinels
+    found: Mapping[Any, int] = dict.fromkeys(overrides.sentinels[name], 0) if told else find_sentinels(column)
+    if not found or name in overrides.carried or name in overrides.categories or name in overrides.bounds:
+        return column
+    values = [int(v) if isinstance(v, float) and v.is_integer() else v for v in found]
+    said = {"name": repr(name), "value": ", ".join(map(repr, values)), "code": f"sentinels={{{name!r}: {values}}}"}
+    if not told and not certain_sentinels(column):
+        notes.append(
+            Question(
+                name, "sentinel", Message("review.sentinel", n=sum(found.values()), **said), f"sentinels = {values}"
+            )
+        )
+        return column
+    if not told:
+        name_of = f"{said['value']} in {name!r} ({sum(found.values()):,} rows)"
+        message = Message("review.sentinel_taken", name=name_of, code=said["code"], n=1)
+        notes.append(Question(name, "sentinel", message, f"sentinels = {values}"))
+    plain = column.where(~column.isin(list(found)))
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        plain = plain.cat.remove_categories([value for value in found if value in column.dtype.categories])
+    plain.attrs = {"sentinels": sorted(values, key=lambda value: -found[value])}
+    return plain
 
 
 def _few_texts(present: pd.Series[Any]) -> list[Any]:

@@ -42,6 +42,7 @@ class Overrides:
     carried: Sequence[str] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    sentinels: Mapping[str, Sequence[Value]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, given in vars(self).items():

@@ -12,16 +12,28 @@ from armin.words import Message, Printable
 __all__ = ["About", "Question", "Review", "SchemaNote"]
 
 About = Literal[
-    "carried", "protected", "constant", "identifier", "history", "leak", "direction", "codes", "numbers as text"
-]
+    "carried", "protected", "constant", "identifier", "history", "past", "leak", "direction", "codes",
+    "numbers as text", "rule", "sentinel",
+]  # fmt: skip
 
 
-TOGETHER: tuple[About, ...] = ("history", "identifier")
-"""What a table may have dozens of, such as one bill for each month."""
+TOGETHER = tuple(
+    f"review.{code}" for code in ("history", "past", "identifier", "carried", "constant", "rule", "sentinel_taken")
+)
+"""What a table may have dozens of, such as one bill for each month: said as one list to confirm."""
 
 
 class SchemaNote(UserWarning):
-    """What ``Schema.infer`` decided without being told; say it yourself, and the note is gone."""
+    """What ``Schema.infer`` decided without being told; say it yourself, and the note is gone.
+
+    Attributes
+    ----------
+    questions : the same one by one
+    """
+
+    def __init__(self, text: str, questions: tuple[Question, ...] = ()) -> None:
+        super().__init__(text)
+        self.questions = questions
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +56,8 @@ class Question(Printable):
     @property
     def comment(self) -> Message:
         """The question for the reader of a schema's file."""
+        if self.about == "rule":
+            return Message("review.rule_kept", name=self.message["name"])
         return Message(self.message.code, **{**self.message.values, "code": self.toml}) if self.toml else self.message
 
     def text(self, language: str = "en") -> str:
@@ -85,7 +99,8 @@ class Review(Printable):
         """The questions as they are printed: what is asked about several columns in the same words is asked once."""
         found: dict[object, list[Question]] = {}
         for i, question in enumerate(self.questions):
-            found.setdefault(question.message.code if question.about in TOGETHER else i, []).append(question)
+            code = question.message.code
+            found.setdefault(code if code in TOGETHER else i, []).append(question)
         return tuple(some[0].message if len(some) == 1 else _together(some) for some in found.values())
 
     def text(self, language: str = "en") -> str:
@@ -109,6 +124,10 @@ def _together(questions: list[Question]) -> Message:
     """One question about several columns, with one answer for all of them."""
     first = questions[0].message
     names = [question.column for question in questions]
-    word = first["code"].partition("=")[0]
-    said = ", ".join(map(repr, names))
-    return Message(first.code, **{**first.values, "name": said, "code": f"{word}={names}", "n": len(names)})
+    said = ", ".join(str(question.message["name"]) for question in questions)
+    code = str(first.values.get("code", ""))
+    if first.code == "review.sentinel_taken":
+        code = f"sentinels={{{', '.join(str(one.message['code'])[11:-1] for one in questions)}}}"
+    elif first.code != "review.rule":  # which has one answer for all of them as it is
+        code = f"{code.partition('=')[0]}={names}"
+    return Message(first.code, **{**first.values, "name": said, "code": code, "n": len(names)})

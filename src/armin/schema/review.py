@@ -66,10 +66,10 @@ def _by_name(feature: Feature, features: Sequence[Feature]) -> list[Question]:
         toml = f"protected = false, {FREE}"
         return [_question(feature, "protected", "protected", f"protected={others}", toml)]
     if feature.is_carried:
-        return [_question(feature, "carried", "carried")]
+        return [_question(feature, "carried", "carried", n=1)]
     if not feature.actionable:
         same = feature.low_code == feature.high_code
-        return [_question(feature, "constant", "constant", "immutable=[{name}]", FIXED)] if same else []
+        return [_question(feature, "constant", "constant", "immutable=[{name}]", FIXED, n=1)] if same else []
     found = []
     if is_identifier(name) and (feature.is_number or len(feature.categories) > FEW_VALUES):
         found.append(_question(feature, "identifier", "identifier", "carried=[{name}]", CARRIED, n=1))

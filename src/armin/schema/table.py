@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -113,6 +113,8 @@ class Schema(Printable):
         carried: Sequence[str] = (),
         reasons: Mapping[str, str] | None = None,
         limits: Mapping[str, tuple[float, float]] | None = None,
+        sentinels: Mapping[str, Sequence[Value]] | None = None,
+        rules: Sequence[Rule | OneOf | Derived] | Literal["find"] = (),
     ) -> Schema:
         """Guess a schema from data; what the user says, by column name, wins.
 
@@ -136,22 +138,32 @@ class Schema(Printable):
         reasons : the company's own code for a column as a reason
         limits : (lower, upper) of what a number can be at all; if left out, the bounds if they are said, else the range
             of the data and as much again on either side, but not below 0 if nothing there is
+        sentinels : values that stand for a blank in a column; if left out, a text such as "?" or a code such as -9 or
+            9999 far from all else, where a column has one
+        rules : what holds between columns, as in :meth:`with_rules`; "find" to find one-hot groups, columns that are
+            made of others, and orders
 
         Returns
         -------
         Schema
         """
-        from armin.schema.infer import infer_features
+        from armin.schema.infer import infer_features, infer_rules
 
         overrides = Overrides(
             kinds or {}, categories or {}, immutable, mutable, increase_only, decrease_only, bounds or {}, step or {},
             blanks or {}, labels or {}, units or {}, formats or {}, difficulty or {}, protected, carried,
-            reasons or {}, limits or {},
+            reasons or {}, limits or {}, sentinels or {},
         )  # fmt: skip
-        features, notes = infer_features(as_frame(frame), overrides)
+        table = as_frame(frame)
+        features, notes = infer_features(table, overrides)
+        found = cls(features)
+        if rules == "find":
+            rules, more = infer_rules(table, found, overrides)
+            notes = (*notes, *more)
         if notes:
-            warnings.warn("\n".join(str(note) for note in notes), SchemaNote, stacklevel=2)
-        return cls(features)
+            said = Review(notes).messages
+            warnings.warn(SchemaNote("\n".join(str(note) for note in said), notes), stacklevel=2)
+        return found.with_rules(*rules)
 
     def review(self, frame: object = None, y: object = None) -> Review:
         """What somebody who knows the columns should look at, as questions.
@@ -181,7 +193,8 @@ class Schema(Printable):
             return review(self, None, y)
         table = as_frame(frame)
         table = table.set_axis([str(name) for name in table.columns], axis=1)
-        return review(self, self.frame(table[[name for name in table.columns if name in self.names]]), y)
+        known = [name for name in table.columns if name in self.names or name in self.columns]
+        return review(self, self.frame(table[known]), y)
 
     def update(
         self,
@@ -385,8 +398,14 @@ class Schema(Printable):
         dtypes = {str(n): t for n, t in like.dtypes.items()} if isinstance(like, pd.DataFrame) else like or {}
         signs = blanks_of(like) if isinstance(like, pd.DataFrame) else blanks or {}
         numbers: dict[np.dtype[Any], list[int]] = {}
+        hidden = [i for i, f in enumerate(self.features) if f.sentinels and f.is_number]
+        if hidden:
+            matrix = matrix.copy()
+            for i in hidden:
+                matrix[np.isnan(matrix[:, i]), i] = self.features[i].sentinels[0]
         for i, feature in enumerate(self.features):
             dtype, blank = dtypes.get(feature.name), signs.get(feature.name, None if feature.is_carried else np.nan)
+            blank = feature.sentinels[0] if feature.sentinels else blank
             if feature.columns:
                 columns |= unfold(feature, matrix[:, i], dtypes)
             elif feature.is_carried:

@@ -25,13 +25,14 @@ _HEADER = """\
 # What ARMIN may suggest. Kinds: continuous, integer, binary, categorical, ordinal; or carried: passed on as it is.
 # direction: "any", "increase", "decrease" or "fixed".  blank: "shift", "reach" or "freeze".
 # bounds: between which advice stays.  limits: what a value can be at all, if that is more.
+# sentinels: values that stand for a blank.
 # columns: the columns of 0 and 1 that are one feature.  formula: what a derived column is made of.
 # protected: true for what advice must never touch.  reason: your own code for it as a reason.
 # form: group, order, short, help, example, values, weeks (that a change takes) on the desk.
 """
 _KEYS = (
     "kind", "bounds", "limits", "categories", "direction", "step", "blank", "label", "unit", "format", "difficulty",
-    "protected", "reason", "form", "columns", "formula",
+    "protected", "reason", "form", "columns", "formula", "sentinels",
 )  # fmt: skip
 
 
@@ -66,6 +67,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
             ("reason", f.reason, ""),
             ("columns", list(f.columns), []),
             ("formula", f.formula, ""),
+            ("sentinels", [_tidy(v) if isinstance(v, float) else v for v in f.sentinels], []),
         )
         entry |= {key: value for key, value, plain in extras if value != plain}
         if shown := f.shown.to_dict():
@@ -112,6 +114,8 @@ def _feature(name: str, entry: Any) -> Feature:
     if not isinstance(entry.get("categories", []), list | tuple):
         raise SchemaError(f"[features.{name}] categories must be a list. Got {entry['categories']!r}.")
     columns, formula = entry.get("columns", []), entry.get("formula", "")
+    if not isinstance(entry.get("sentinels", []), list | tuple):
+        raise SchemaError(f"[features.{name}] sentinels must be a list. Got {entry['sentinels']!r}.")
     if not isinstance(columns, list | tuple) or not all(isinstance(column, str) for column in columns):
         raise SchemaError(f"[features.{name}] columns must be a list of names. Got {columns!r}.")
     if not isinstance(formula, str):
@@ -135,6 +139,7 @@ def _feature(name: str, entry: Any) -> Feature:
         limits=None if least is None or most is None else (least, most),
         columns=tuple(columns),
         formula=formula,
+        sentinels=tuple(entry.get("sentinels", ())),
     )
 
 
