@@ -537,7 +537,7 @@ def find_sentinels(column: pd.Series[Any]) -> dict[object, int]:
         found[float(plain[0])], plain = int(counts[values == plain[0]][0]), plain[1:]
     while plain.size > 3 and _is_code(plain[-1], plain[:-1], low=False):
         found[float(plain[-1])], plain = int(counts[values == plain[-1]][0]), plain[:-1]
-    few = max(2.0, 0.002 * known.size)
+    few = max(5.0, 0.002 * known.size)
     return {value: count for value, count in found.items() if count >= few}
 
 
@@ -546,6 +546,7 @@ def _is_code(value: float, others: FloatArray, *, low: bool) -> bool:
     if low:
         negative = others[others < 0]
         beside = bool(np.all(negative >= -9)) and negative.size <= 2  # other codes
-        return bool(value < 0 and value == round(value) and value >= -99999 and beside)
+        known = value in (-1.0, -7.0, -8.0) or set(f"{-value:.0f}") == {"9"}
+        return bool(value < 0 and value == round(value) and known and beside)
     digits = f"{value:.0f}" if value == round(value) else ""
     return len(digits) >= 2 and set(digits) == {"9"} and value > 2 * others.max()
