@@ -133,8 +133,8 @@ def same_as_asking(
         "max_options": 6,
         "confidence": 0.6,
     }
-    read = ARMIN.from_settings(estimator, schema, method="search", random_state=0, **settings_).fit(X)
-    asked = ARMIN.from_settings(estimator, schema, method="blackbox", random_state=0, **settings_).fit(X)
+    read = ARMIN.from_settings(estimator, schema, method="search", grid="human", random_state=0, **settings_).fit(X)
+    asked = ARMIN.from_settings(estimator, schema, method="blackbox", grid="human", random_state=0, **settings_).fit(X)
     oracle = Oracle(estimator, schema, X, desired, threshold)
     codes = schema.encode(X)
     found = read_classifier(oracle)

@@ -250,7 +250,8 @@ def _schema(X: pd.DataFrame, columns: Mapping[str, Table], trim: float) -> Schem
     return Schema.infer(
         X, kinds=said("kind"), immutable=moves["fixed"], increase_only=moves["increase"],
         decrease_only=moves["decrease"], bounds=bounds, step=said("step"), labels=said("label"), units=said("unit"),
-        protected=[],  # the description says what may change
+        # the description says what may change, and which codes stand for blanks
+        protected=[], sentinels={name: [] for name in X},
     )  # fmt: skip
 
 

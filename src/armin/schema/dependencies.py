@@ -527,7 +527,7 @@ def find_sentinels(column: pd.Series[Any]) -> dict[object, int]:
     if numbers is None:
         texts = [v for v in column.tolist() if isinstance(v, str) and v.strip().casefold() in _MISSING]
         return {value: texts.count(value) for value in dict.fromkeys(texts)}
-    known = numbers[~np.isnan(numbers)]
+    known = numbers[np.isfinite(numbers)]
     values, counts = np.unique(known, return_counts=True)
     found: dict[object, int] = {}
     if values.size < 4:
