@@ -107,7 +107,9 @@ def test_what_is_not_known_to_take_numbers_alike_is_asked_apart(model: Any) -> N
 def test_an_answer_asks_the_model_once_if_types_do_not_matter(known: bool, calls: list[type]) -> None:
     cls = RandomForestClassifier if known else Own
     model = cls(5, max_depth=4, random_state=0).fit(X, Y)
-    explainer = ARMIN.from_settings(model, Schema.infer(X), desired="yes", n_samples=20, n_fresh=50).fit(X)
+    explainer = ARMIN.from_settings(
+        model, Schema.infer(X), desired="yes", decision="complete", n_samples=20, n_fresh=50
+    ).fit(X)
     row = next(r for r in X.to_dict("records") if model.predict(pd.DataFrame([r | {"b": np.nan}]))[0] == "no")
     explainer.explain(row | {"b": None})  # whether it takes blanks is found out once
     seen: list[Any] = []

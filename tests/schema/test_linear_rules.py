@@ -161,7 +161,15 @@ def budget() -> tuple[pd.DataFrame, np.ndarray]:
 def test_advice_obeys_the_rule_end_to_end(model: object, method: str) -> None:
     X, y = budget()
     rule = Linear("rent + loan <= 0.6 * income")
-    options = {"desired": "yes", "n_samples": 8, "n_fresh": 0, "max_options": 6, "method": method, "max_changes": 3}
+    options = {
+        "desired": "yes",
+        "n_samples": 8,
+        "n_fresh": 0,
+        "max_options": 6,
+        "method": method,
+        "max_changes": 3,
+        "grid": "human",
+    }
     model = type(model)(**model.get_params()).fit(X, y)  # type: ignore[attr-defined]
     schema = Schema.infer(X, immutable=["savings"])
     free, ruled = (ARMIN.from_settings(model, one, **options).fit(X) for one in (schema, schema.with_rules(rule)))

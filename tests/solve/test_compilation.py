@@ -370,7 +370,7 @@ if KIND in others:
     classifier = make_pipeline(world.classifier[0], others[KIND]).fit(world.X, world.y)
 row = world.X.iloc[0].to_dict() | {"amount": None, "rate": None}
 for method in ("auto", "search"):
-    explainer = ARMIN(
+    explainer = ARMIN.from_settings(
         classifier, world.schema, desired="yes", n_samples=30, n_fresh=40, method=method, sampler="marginal"
     ).fit(world.X)
     for _ in range(2):
