@@ -8,7 +8,7 @@ export ARMIN_DATA
 EXTRAS := plot,xgboost,lightgbm,catboost,interpret,statsmodels,onnx,dask,gurobi,bundle,parquet
 SEED ?= 1
 WORKERS ?= 2
-DOCTESTS := $(if $(EDITABLE),src desk/src,--pyargs armin armin_desk)
+DOCTESTS = $(if $(EDITABLE),src desk/src,--pyargs armin armin_desk)
 # one thread per test worker: the workers share the cores
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 

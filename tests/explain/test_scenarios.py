@@ -171,7 +171,7 @@ def test_either_costs_at_least_as_much_as_told_and_as_blank(kind, seed, decision
 
 
 @KINDS
-@settings(deadline=None, max_examples=4, derandomize=True)
+@settings(deadline=None, max_examples=1, derandomize=True)
 @given(seed=SEEDS)
 def test_without_a_blank_all_worlds_agree(kind, seed):
     world = blank_world(seed, kind, blanks=0)

@@ -143,10 +143,11 @@ def _acyclic(found: Iterator[Finding], before: Sequence[Finding]) -> list[Findin
 
 
 def _numbers(column: pd.Series[Any]) -> FloatArray | None:
+    other = pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_complex_dtype(column.dtype)
+    if isinstance(column.dtype, pd.CategoricalDtype) or other:
+        return None
     if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    if isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return None
     found = [np.nan if is_blank(v) else (None if isinstance(v, str) else as_number(v)) for v in column.tolist()]
     return None if any(number is None for number in found) else np.array(found, dtype=np.float64)
 
