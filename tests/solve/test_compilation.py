@@ -442,6 +442,7 @@ def test_code_beside_a_package_that_cannot_be_written_to_is_read(tmp_path):
     home = Path(armin.__file__).parent
     copied = tmp_path / "site" / "armin"
     shutil.copytree(home, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    copied.chmod(0o755)  # the package itself may be read-only
     cache = copied / "__pycache__"
     cache.mkdir()
     for folder in reversed(folders()):
